@@ -2,10 +2,10 @@
 //!
 //! Bodies that come in refuse unknown fields: a field that is ignored without a word is a wrong answer later.
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Timestamp,
     fabric::Partition,
     fleet::{ApprovalRules, Kind, Mode, Offering, PerUnit, Pool, Writer},
     grant::Grant,
@@ -53,7 +53,7 @@ pub struct FieldError {
 
 impl FieldError {
     /// A field and what is wrong with it.
-    pub fn new(field: impl Into<String>, message: impl ToString) -> Self {
+    pub fn new(field: impl Into<String>, message: impl std::fmt::Display) -> Self {
         Self { field: field.into(), message: message.to_string() }
     }
 }
@@ -332,7 +332,7 @@ pub struct FitAnswer {
     /// People who must approve; 0: it approves itself.
     pub approvals_needed: u32,
     /// When the lease would end.
-    pub ends_at: Option<Timestamp>,
+    pub ends_at: Option<DateTime<Utc>>,
     /// Partition that would serve it.
     pub partition: Option<Partition>,
     /// Is it the first grant of a partition: one more slot of the fabric is taken.
@@ -344,7 +344,7 @@ pub struct FitAnswer {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FreesUp {
     /// When.
-    pub at: Timestamp,
+    pub at: DateTime<Utc>,
     /// How many devices.
     pub amount: u32,
 }
@@ -476,7 +476,7 @@ pub struct ProbeAnswer {
     /// The API server's text.
     pub text: String,
     /// When.
-    pub at: Timestamp,
+    pub at: DateTime<Utc>,
 }
 
 /// A namespace of a team.
@@ -492,7 +492,7 @@ pub struct NamespaceView {
     /// How true it is.
     pub enforcement: Enforcement,
     /// When that was last confirmed.
-    pub confirmed_at: Option<Timestamp>,
+    pub confirmed_at: Option<DateTime<Utc>>,
     /// The probes' last answers.
     pub probes: Vec<ProbeAnswer>,
 }
@@ -568,7 +568,7 @@ pub struct AuditEntry {
     /// Id; sorts by time.
     pub id: crate::id::AuditId,
     /// When.
-    pub at: Timestamp,
+    pub at: DateTime<Utc>,
     /// Who; none for the system itself.
     pub actor: Option<crate::id::UserId>,
     /// Their name, or the name of the job.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Timestamp,
     name::{ClusterName, DisplayName, OfferingName, PoolName},
     quantity::Quantity,
     resource::ResourceName,
@@ -63,7 +63,7 @@ pub struct Cluster {
     /// DRA device classes seen in the cluster.
     pub known_device_classes: Vec<String>,
     /// When nodes and pods were last seen; none where the cluster is not observed.
-    pub observed_at: Option<Timestamp>,
+    pub observed_at: Option<DateTime<Utc>>,
     /// Version for `If-Match`.
     pub version: i64,
 }

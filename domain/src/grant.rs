@@ -3,10 +3,10 @@
 //! `applying → enforced → reducing → ended`, with `published` in place of `enforced` where no cluster is
 //! observed. What hinders it stands beside the state, it is no state of its own.
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Timestamp,
     fleet::Writer,
     id::{GrantId, RequestId},
     name::{ClusterName, NamespaceName, OfferingName, PoolName, TeamName},
@@ -63,9 +63,9 @@ pub struct Grant {
     /// What hinders it, in words.
     pub blocked: Option<String>,
     /// When it was approved.
-    pub starts_at: Timestamp,
+    pub starts_at: DateTime<Utc>,
     /// End of the lease.
-    pub ends_at: Timestamp,
+    pub ends_at: DateTime<Utc>,
     /// Request that it came from.
     pub request: RequestId,
     /// Version for `If-Match`.

@@ -126,7 +126,7 @@ impl Line {
     /// Promised or used, unmanaged use included.
     #[must_use]
     pub fn engaged(&self) -> u32 {
-        self.sum(|h| h.taken()).saturating_add(self.unmanaged)
+        self.sum(Holding::taken).saturating_add(self.unmanaged)
     }
     fn sum(&self, of: impl Fn(Holding) -> u32) -> u32 {
         self.holdings.values().fold(0, |sum, h| sum.saturating_add(of(*h)))
@@ -436,8 +436,9 @@ mod tests {
 
     #[test]
     fn huge_numbers_do_not_overflow() {
-        let pool = line(u32::MAX, &[("red", settled(u32::MAX, 0))]);
-        assert!(!decide(&pool, &Blocks::default(), &team("blue"), one(u32::MAX), u32::MAX).fits());
+        let huge = Shape { nodes: u32::MAX, per_node: u32::MAX };
+        let pool = line(crate::resource::AMOUNT_MAX, &[("red", settled(crate::resource::AMOUNT_MAX, 0))]);
+        assert!(!decide(&pool, &Blocks::default(), &team("blue"), huge, huge.amount()).fits());
     }
 
     #[derive(Clone, Debug)]

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Timestamp,
     id::UserId,
     name::{DisplayName, TeamName},
 };
@@ -65,7 +65,7 @@ pub struct User {
     /// May no longer sign in.
     pub disabled: bool,
     /// Created.
-    pub created_at: Timestamp,
+    pub created_at: DateTime<Utc>,
 }
 
 /// A group of people who hold GPUs together.
@@ -79,7 +79,7 @@ pub struct Team {
     /// No new requests; nothing is taken away by itself.
     pub retired: bool,
     /// Created.
-    pub created_at: Timestamp,
+    pub created_at: DateTime<Utc>,
     /// Version for `If-Match`.
     pub version: i64,
 }

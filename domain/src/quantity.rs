@@ -22,12 +22,20 @@ enum Format {
 
 /// An amount of cpu, memory or storage: billionths in a 128-bit integer, so that no value is rounded.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(value_type = String, example = "64Gi"))]
 #[serde(try_from = "String", into = "String")]
 pub struct Quantity {
     nanos: i128,
     format: Format,
 }
+
+#[cfg(feature = "openapi")]
+impl utoipa::PartialSchema for Quantity {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        String::schema()
+    }
+}
+#[cfg(feature = "openapi")]
+impl utoipa::ToSchema for Quantity {}
 
 const NANO: i128 = 1_000_000_000;
 /// Kubernetes caps quantities at 2^63-1; so do we.

@@ -1,6 +1,6 @@
 //! Requests: what a team asks for, and how a request is decided.
 
-use chrono::NaiveDate;
+use chrono::{DateTime, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
     fleet::ApprovalRules,
     id::{CommentId, GrantId, RequestId, UserId},
     ledger::{Dimension, Shortfall},
-    name::{DisplayName, OfferingName, TeamName},
+    name::{OfferingName, TeamName},
     shape::Shape,
 };
 
@@ -72,7 +72,7 @@ pub struct Approval {
     /// For people.
     pub display: String,
     /// When.
-    pub at: Timestamp,
+    pub at: DateTime<Utc>,
 }
 
 /// A wish of a team.
@@ -104,9 +104,9 @@ pub struct Request {
     /// Their name, for people.
     pub created_by_display: String,
     /// When.
-    pub created_at: Timestamp,
+    pub created_at: DateTime<Utc>,
     /// When it was decided or withdrawn.
-    pub decided_at: Option<Timestamp>,
+    pub decided_at: Option<DateTime<Utc>>,
     /// Version for `If-Match`.
     pub version: i64,
 }
@@ -122,7 +122,7 @@ pub struct Comment {
     /// Their name, for people.
     pub by_display: String,
     /// When.
-    pub at: Timestamp,
+    pub at: DateTime<Utc>,
     /// What.
     pub text: String,
 }
@@ -256,6 +256,7 @@ mod tests {
     use ulid::Ulid;
 
     use super::*;
+    use crate::name::DisplayName;
 
     fn user(n: u128) -> UserId {
         UserId(Ulid::from_parts(1, n))
