@@ -4,4 +4,5 @@
 
 pub mod labels;
 pub mod manifest;
+pub mod policy;
 mod yaml;
