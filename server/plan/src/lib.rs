@@ -5,4 +5,5 @@
 pub mod labels;
 pub mod manifest;
 pub mod policy;
+pub mod registration;
 mod yaml;
