@@ -1,1 +1,47 @@
-//! To be written.
+//! The portal. Pages are rendered on the server; a few islands move in the browser; every page works without
+//! JavaScript.
+//!
+//! # For the HTTP layer
+//!
+//! - GET of each path of [`PAGES`]: fill a [`PageContext`] and answer with what [`render`] gives. Data comes from
+//!   [`Backend`] before a view is built, so that the status is known and nothing is streamed or loaded later.
+//! - POST routes, all `application/x-www-form-urlencoded` with `csrf`; on success 303 with a [`Flash`], on refusal
+//!   [`render`] once more with the page's own path and [`FormState`] (values, problem, and `action`, the path that was
+//!   posted to). Only the names below occur:
+//!
+//! | POST | fields | success leads to | refusal renders |
+//! |---|---|---|---|
+//! | `/sign-in` | `login`, `password`, `next` (a local path) | `next` or `/` | `/sign-in` |
+//! | `/sign-out` | | `/sign-in` | |
+//! | `/setup` | `token`, `login`, `display`, `password` | `/` | `/setup` (the token is also read from the values) |
+//! | `/theme` | `theme` (`system`, `light`, `dark`), `back` | `back` | |
+//! | `/teams/{team}/requests/new` | `do` (`check`, `submit`), `kind` (`new`, `change`, `extend`), `offering`, `grant`, `nodes`, `per_node`, `partition` (`yes` or absent), `until` (`2026-12-14`), `purpose` | the request | the same path; `check` too, with 200 and [`FormState::fit`] |
+//! | `/teams/{team}/requests/{id}/approve` | `back` | `back` | `back` |
+//! | `/teams/{team}/requests/{id}/deny` | `text`, `back` | `back` | `back` |
+//! | `/teams/{team}/requests/{id}/withdraw` | | the request | the request |
+//! | `/teams/{team}/requests/{id}/comment` | `text` | the request | the request |
+//! | `/teams/{team}/grants/{id}/give-back` | `nodes`, `per_node` (what stays; both `0`: nothing) | the grant | the grant |
+//! | `/teams/{team}/members` | `do` (`set`, `remove`), `login`, `role` (`viewer`, `member`, `lead`) | the same path | the same path |
+//!
+//! `back` is a path of ours: accept it only when it begins with one `/` and not with `//` or `/\`.
+//!
+//! # Features
+//!
+//! `ssr` for the server, `hydrate` for the browser (`wasm32-unknown-unknown`, profile `wasm`), never both; `sample`
+//! adds a backend with sample data for tests and for looking at pages.
+
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "ssr")]
+mod backend;
+#[cfg(feature = "ssr")]
+mod context;
+#[cfg(feature = "ssr")]
+mod routes;
+
+#[cfg(feature = "ssr")]
+pub use backend::{AuditFilter, Backend, Part, Read};
+#[cfg(feature = "ssr")]
+pub use context::{Answer, Assets, Flash, FlashKind, FormState, PageContext, Theme};
+#[cfg(feature = "ssr")]
+pub use routes::{Audience, PAGES, PageRoute};
