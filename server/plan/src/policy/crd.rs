@@ -26,7 +26,7 @@ pub(super) fn body() -> Value {
             "versions": [{
                 "name": "v1alpha1", "served": true, "storage": true,
                 "schema": {"openAPIV3Schema": {
-                    "type": "object", "required": ["spec"],
+                    "type": "object",
                     "description": "What one namespace may use; the admission policies of gpuaas read it.",
                     "properties": {
                         "apiVersion": {"type": "string"}, "kind": {"type": "string"},
@@ -46,6 +46,9 @@ pub(super) fn body() -> Value {
 fn spec() -> Value {
     json!({
         "type": "object",
+        // Server-side apply drops an empty object; without default the second apply of `spec: {}` would be refused.
+        // The rule below is tried on it as it stands.
+        "default": {"networks": [], "resources": []},
         "properties": {
             "poolLabel": described(
                 text(QUALIFIED, QUALIFIED_MAX), "Node label whose value is the pool of a node.", json!(labels::POOL)),
