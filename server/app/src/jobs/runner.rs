@@ -1,0 +1,223 @@
+//! Runs the outbox, the leases and the observers of one process.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use domain::name::ClusterName;
+use store::outbox::Job;
+use tokio::{sync::Semaphore, task::JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use super::{Work, enqueue_cluster, leases, namespace, observe, register};
+use crate::{App, AppError, Result};
+
+/// A job's claim runs out after this time; longer than any deadline inside a job, so that two never overlap.
+const LEASE: chrono::Duration = chrono::Duration::seconds(120);
+/// Leases are looked at, and observers started, this often.
+const TICK: Duration = Duration::from_secs(1);
+/// All namespaces are gone over this often, whatever happened.
+const RESYNC: Duration = Duration::from_secs(600);
+
+/// How a process runs its jobs.
+#[derive(Clone, Copy, Debug)]
+pub struct RunnerOptions {
+    /// Jobs at the same time.
+    pub workers: usize,
+    /// Longest time until work that another process enqueued is seen.
+    pub poll: Duration,
+}
+
+impl Default for RunnerOptions {
+    fn default() -> Self {
+        Self { workers: 32, poll: Duration::from_millis(500) }
+    }
+}
+
+/// What keeps a job from its end, and when to try again.
+#[derive(Debug)]
+pub(super) struct Hindrance {
+    pub reason: String,
+    patient: bool,
+}
+
+impl Hindrance {
+    /// Something that is about to be there.
+    pub(super) fn soon(reason: String) -> Self {
+        Self { reason, patient: false }
+    }
+    /// Something that may take a while; tried again with growing pauses.
+    pub(super) fn later(reason: String) -> Self {
+        Self { reason, patient: true }
+    }
+    fn pause(&self, attempts: u32) -> chrono::Duration {
+        let millis = if self.patient { 500_i64 << attempts.min(7) } else { 250 };
+        chrono::Duration::milliseconds(millis)
+    }
+}
+
+impl From<AppError> for Hindrance {
+    fn from(error: AppError) -> Self {
+        tracing::warn!(error = ?error, "a job failed");
+        Self::later(error.to_string())
+    }
+}
+
+/// Runs jobs until it is told to stop; one a process, any number of processes on one database.
+pub struct Runner {
+    app: App,
+    options: RunnerOptions,
+}
+
+impl Runner {
+    /// A runner for this application.
+    #[must_use]
+    pub fn new(app: App, options: RunnerOptions) -> Self {
+        Self { app, options }
+    }
+
+    /// Runs until the token is cancelled; jobs that run then are finished first.
+    pub async fn run(self, stop: CancellationToken) {
+        let options = self.options;
+        let app = self.app;
+        tokio::join!(
+            outbox(&app, options, &stop),
+            every_second(&app, &stop),
+            observers(&app, &stop),
+            resync(&app, &stop)
+        );
+    }
+}
+
+async fn outbox(app: &App, options: RunnerOptions, stop: &CancellationToken) {
+    let slots = Arc::new(Semaphore::new(options.workers));
+    let mut running = JoinSet::new();
+    while !stop.is_cancelled() {
+        let free = u32::try_from(slots.available_permits()).unwrap_or(u32::MAX);
+        let jobs = if free == 0 { Ok(vec![]) } else { claim(app, free).await };
+        let found = match jobs {
+            Ok(jobs) => {
+                let found = !jobs.is_empty();
+                for job in jobs {
+                    let Ok(permit) = slots.clone().acquire_owned().await else { break };
+                    let app = app.clone();
+                    running.spawn(async move {
+                        perform(&app, job).await;
+                        drop(permit);
+                        app.inner.wake.notify_one();
+                    });
+                }
+                found
+            }
+            Err(error) => {
+                tracing::warn!(error = ?error, "the outbox cannot be read; tried again");
+                false
+            }
+        };
+        while running.try_join_next().is_some() {}
+        if !found {
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = app.inner.wake.notified() => {}
+                () = tokio::time::sleep(options.poll) => {}
+            }
+        }
+    }
+    while running.join_next().await.is_some() {}
+}
+
+async fn claim(app: &App, limit: u32) -> Result<Vec<Job>> {
+    let (now, mut tx) = (app.now(), app.store().begin().await?);
+    let jobs = store::outbox::claim(&mut tx, now, now + LEASE, limit).await?;
+    tx.commit().await?;
+    Ok(jobs)
+}
+
+async fn perform(app: &App, job: Job) {
+    let done = match Work::parse(&job) {
+        Some(Work::Register { cluster }) => register::run(app, &cluster).await,
+        Some(Work::Namespace { cluster, namespace }) => namespace::run(app, &cluster, &namespace).await,
+        None => {
+            tracing::error!(job.kind = %job.kind, job.key = %job.key, "a job of an unknown kind is dropped");
+            Ok(())
+        }
+    };
+    if let Err(hindrance) = &done {
+        tracing::info!(job.kind = %job.kind, job.key = %job.key, attempts = job.attempts, reason = %hindrance.reason, "a job is tried again");
+    }
+    if let Err(error) = finish(app, &job, done).await {
+        tracing::warn!(job.id = %job.id, error = ?error, "the end of a job could not be stored; it runs again when its claim is over");
+    }
+}
+
+async fn finish(app: &App, job: &Job, done: std::result::Result<(), Hindrance>) -> Result<()> {
+    let mut tx = app.store().begin().await?;
+    match done {
+        Ok(()) => store::outbox::done(&mut tx, job.id).await?,
+        Err(hindrance) => {
+            store::outbox::retry(
+                &mut tx,
+                job.id,
+                app.now() + hindrance.pause(job.attempts),
+                &hindrance.reason,
+            )
+            .await?
+        }
+    }
+    Ok(tx.commit().await?)
+}
+
+async fn every_second(app: &App, stop: &CancellationToken) {
+    while !stop.is_cancelled() {
+        if let Err(error) = leases::run(app).await {
+            tracing::warn!(error = ?error, "leases could not be looked at; tried again");
+        }
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = tokio::time::sleep(TICK) => {}
+        }
+    }
+}
+
+/// Keeps one observer for each registered cluster. One that ends (lost connection, new identities) is started anew.
+async fn observers(app: &App, stop: &CancellationToken) {
+    let mut running: BTreeMap<ClusterName, tokio::task::JoinHandle<()>> = BTreeMap::new();
+    while !stop.is_cancelled() {
+        running.retain(|_, task| !task.is_finished());
+        for name in observe::wanted(app).await.unwrap_or_default() {
+            running.entry(name.clone()).or_insert_with(|| {
+                let (app, stop) = (app.clone(), stop.clone());
+                tokio::spawn(async move {
+                    if let Err(error) = observe::run(&app, &name, &stop).await {
+                        tracing::warn!(cluster = %name, error = ?error, "the observer of a cluster ended; it is started anew");
+                    }
+                })
+            });
+        }
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = tokio::time::sleep(TICK) => {}
+        }
+    }
+    for task in running.into_values() {
+        drop(task.await);
+    }
+}
+
+async fn resync(app: &App, stop: &CancellationToken) {
+    while !stop.is_cancelled() {
+        if let Err(error) = enqueue_all(app).await {
+            tracing::warn!(error = ?error, "namespaces could not be queued for their regular pass");
+        }
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = tokio::time::sleep(RESYNC) => {}
+        }
+    }
+}
+
+async fn enqueue_all(app: &App) -> Result<()> {
+    let mut tx = app.store().begin().await?;
+    for cluster in store::clusters::list(&mut tx).await? {
+        enqueue_cluster(app, &mut tx, &cluster.name).await?;
+    }
+    Ok(tx.commit().await?)
+}
