@@ -17,6 +17,4 @@ mod yaml;
 pub use diff::{ObjectDiff, diff};
 pub use namespace::{QUOTA, desired};
 pub use probe::{Layer, Probe};
-pub use tenancy::{
-    Desired, Memlock, PartitionUse, PodSecurity, SiteSettings, Tenancy, TenancyLine,
-};
+pub use tenancy::{Desired, Memlock, PartitionUse, PodSecurity, SiteSettings, Tenancy, TenancyLine};

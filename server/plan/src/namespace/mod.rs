@@ -93,7 +93,10 @@ fn our_labels(t: &Tenancy) -> BTreeMap<String, String> {
 ///
 /// # Panics
 /// Never: the objects of this crate have a kind of the table, a name, and a namespace where the kind has one.
-#[expect(clippy::expect_used, reason = "typed objects with fixed kinds and names; the tests make each of them")]
+#[expect(
+    clippy::expect_used,
+    reason = "typed objects with fixed kinds and names; the tests make each of them"
+)]
 pub(crate) fn manifest<T: Serialize>(object: &T) -> Manifest {
     Manifest::of(object).expect("an object with kind, name and the right scope")
 }
