@@ -1,1 +1,3 @@
-//! To be written.
+//! Tests with real services. One binary, one module per subject; keep the list flat.
+
+mod cluster_kit;
