@@ -1,0 +1,235 @@
+//! The streams of the API server that keep the index up to date.
+
+use std::fmt::Debug;
+use std::time::Duration;
+
+use futures::StreamExt;
+use k8s_openapi::api::core::v1::{Node, Pod, ResourceQuota};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::core::{ApiResource, DynamicObject, PartialObjectMeta};
+use kube::runtime::utils::Backoff;
+use kube::runtime::watcher::{self, Event};
+use kube::runtime::{WatchStreamExt, watcher as watch};
+use kube::{Api, Client, Resource};
+use plan::labels;
+use plan::manifest::KINDS;
+use serde::de::DeserializeOwned;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::facts::{NodeState, PodState};
+use crate::index::Change;
+use crate::member::Shared;
+
+/// Kinds of which only the metadata is read. Namespaces and quotas have sources of their own.
+const KINDS_BY_LABEL: [&str; 6] = [
+    "TenantPolicy",
+    "LimitRange",
+    "NetworkPolicy",
+    "NetworkAttachmentDefinition",
+    "PodTemplate",
+    "RoleBinding",
+];
+
+/// Waits between the tries of a broken watch: short at first, because drift is repaired in a second, and never longer
+/// than 3 s. The stream reports progress also when it only begins anew, so that is no reason to start over; ten quiet
+/// seconds are.
+struct Patience {
+    pause: Duration,
+    last: Option<Instant>,
+}
+
+impl Patience {
+    const FIRST: Duration = Duration::from_millis(50);
+    const LAST: Duration = Duration::from_secs(3);
+
+    fn new() -> Self {
+        Self { pause: Self::FIRST, last: None }
+    }
+}
+
+impl Iterator for Patience {
+    type Item = Duration;
+
+    fn next(&mut self) -> Option<Duration> {
+        let quiet = self.last.is_none_or(|last| last.elapsed() > Duration::from_secs(10));
+        self.pause = if quiet { Self::FIRST } else { (self.pause * 2).min(Self::LAST) };
+        self.last = Some(Instant::now());
+        Some(self.pause)
+    }
+}
+
+impl Backoff for Patience {
+    fn reset(&mut self) {}
+}
+
+/// News of one source: its list is complete, or why it is not.
+pub(crate) enum Progress {
+    /// The first list is in the index, or the cluster does not know the kind.
+    Complete,
+    /// It did not work; the next try follows.
+    Failed(String),
+}
+
+/// Starts all sources. Each sends [`Progress`] to the receiver.
+pub(crate) fn start(client: &Client, shared: &Shared, tasks: &mut JoinSet<()>) -> (usize, mpsc::Receiver<Progress>) {
+    let (news, receiver) = mpsc::channel(64);
+    let ours = watcher::Config::default().labels(&format!("{}={}", labels::MANAGED_BY, labels::MANAGER));
+    let all = watcher::Config::default();
+    let mut count = 0;
+    let mut add = |task: futures::future::BoxFuture<'static, ()>| {
+        tasks.spawn(task);
+        count += 1;
+    };
+
+    for known in KINDS.iter().filter(|known| KINDS_BY_LABEL.contains(&known.kind)) {
+        let api = metadata(client, known.group, known.version, known.kind, known.plural);
+        let (shared, api_version) = (shared.clone(), known.api_version());
+        add(Box::pin(follow(api, ours.clone(), news.clone(), move |event| {
+            shared.change(|index| index.object(&api_version, known.kind, map(event, |object| object.metadata)));
+        })));
+    }
+    let namespaces = metadata(client, "", "v1", "Namespace", "namespaces");
+    let to = shared.clone();
+    add(Box::pin(follow(namespaces, all.clone(), news.clone(), move |event| {
+        to.change(|index| index.namespace(map(event, |object| object.metadata)));
+    })));
+    let classes = metadata(client, "resource.k8s.io", "v1", "DeviceClass", "deviceclasses");
+    let to = shared.clone();
+    add(Box::pin(follow(classes, all.clone(), news.clone(), move |event| {
+        device_class(&to, map(event, |object| object.metadata));
+    })));
+    let to = shared.clone();
+    add(Box::pin(follow(Api::<ResourceQuota>::all(client.clone()), ours, news.clone(), move |event| {
+        to.change(|index| index.quota(event));
+        to.quotas_moved();
+    })));
+    let to = shared.clone();
+    add(Box::pin(follow(Api::<Node>::all(client.clone()), all, news.clone(), move |event| node(&to, event))));
+    // Pods that ended hold nothing: the API server tells of their end as of a deletion.
+    let running = watcher::Config::default().fields("status.phase!=Succeeded,status.phase!=Failed");
+    let to = shared.clone();
+    add(Box::pin(follow(Api::<Pod>::all(client.clone()), running, news, move |event| pod(&to, event))));
+    (count, receiver)
+}
+
+fn metadata(
+    client: &Client,
+    group: &str,
+    version: &str,
+    kind: &str,
+    plural: &str,
+) -> Api<PartialObjectMeta<DynamicObject>> {
+    let api_version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
+    let resource = ApiResource {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        api_version,
+        kind: kind.to_owned(),
+        plural: plural.to_owned(),
+    };
+    Api::all_with(client.clone(), &resource)
+}
+
+/// Reads one stream for ever.
+async fn follow<K>(
+    api: Api<K>,
+    config: watcher::Config,
+    news: mpsc::Sender<Progress>,
+    sink: impl Fn(Event<K>) + Send,
+) where
+    K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+{
+    let url = api.resource_url().to_owned();
+    let mut stream = Box::pin(watch(api, config).backoff(Patience::new()));
+    while let Some(event) = stream.next().await {
+        let progress = match event {
+            Ok(event) => {
+                let complete = matches!(event, Event::InitDone);
+                sink(event);
+                complete.then_some(Progress::Complete)
+            }
+            Err(watcher::Error::InitialListFailed(kube::Error::Api(status))) if status.code == 404 => {
+                Some(Progress::Complete)
+            }
+            Err(error) => {
+                tracing::debug!(url, %error, "watch broke off, another try follows");
+                Some(Progress::Failed(format!("{url}: {error}")))
+            }
+        };
+        if let Some(progress) = progress {
+            // Nobody listens after the start, and that is fine.
+            let _ = news.try_send(progress);
+        }
+    }
+}
+
+fn map<A, B>(event: Event<A>, change: impl Fn(A) -> B) -> Event<B> {
+    match event {
+        Event::Apply(object) => Event::Apply(change(object)),
+        Event::Delete(object) => Event::Delete(change(object)),
+        Event::InitApply(object) => Event::InitApply(change(object)),
+        Event::Init => Event::Init,
+        Event::InitDone => Event::InitDone,
+    }
+}
+
+fn device_class(shared: &Shared, event: Event<ObjectMeta>) {
+    let name = |meta: ObjectMeta| meta.name.unwrap_or_default();
+    shared.change(|index| {
+        match event {
+            Event::Apply(meta) | Event::InitApply(meta) => {
+                index.device_classes.insert(name(meta));
+            }
+            Event::Delete(meta) => {
+                index.device_classes.remove(&name(meta));
+            }
+            Event::Init => index.device_classes.clear(),
+            Event::InitDone => {}
+        }
+        Change::default()
+    });
+    shared.facts_moved();
+}
+
+fn node(shared: &Shared, event: Event<Node>) {
+    let moved = shared.update(|index| match event {
+        Event::Apply(node) | Event::InitApply(node) => {
+            let new = NodeState::of(&node);
+            let name = node.metadata.name.unwrap_or_default();
+            // A kubelet reports every few seconds, mostly the same.
+            index.nodes.insert(name, new.clone()) != Some(new)
+        }
+        Event::Delete(node) => index.nodes.remove(&node.metadata.name.unwrap_or_default()).is_some(),
+        Event::Init => {
+            index.nodes.clear();
+            false
+        }
+        Event::InitDone => true,
+    });
+    if moved {
+        shared.facts_moved();
+    }
+}
+
+fn pod(shared: &Shared, event: Event<Pod>) {
+    let key = |pod: &Pod| {
+        (pod.metadata.namespace.clone().unwrap_or_default(), pod.metadata.name.clone().unwrap_or_default())
+    };
+    let moved = shared.update(|index| match event {
+        Event::Apply(pod) | Event::InitApply(pod) => match PodState::of(&pod) {
+            Some(new) => index.pods.insert(key(&pod), new.clone()) != Some(new),
+            None => index.pods.remove(&key(&pod)).is_some(),
+        },
+        Event::Delete(pod) => index.pods.remove(&key(&pod)).is_some(),
+        Event::Init => {
+            index.pods.clear();
+            false
+        }
+        Event::InitDone => true,
+    });
+    if moved {
+        shared.facts_moved();
+    }
+}
