@@ -1,7 +1,7 @@
 //! Cases of people who ran this job, as far as the plan of a namespace decides them.
 
 use domain::fleet::PerUnit;
-use plan::{Memlock, PodSecurity, Tenancy, TenancyLine, desired, diff};
+use plan::{Memlock, PodSecurity, Tenancy, TenancyLine, desired, diff, manifest::Manifest};
 use serde_json::{Value, json};
 
 use crate::fixture::{
@@ -271,7 +271,7 @@ fn case_41_canonical_quantities_and_the_same_bytes_each_time() {
     other.known_resources.reverse();
     other.known_resources.extend(t.known_resources.clone());
     for again in [desired(&t), desired(&other)] {
-        assert!(planned.all().map(|m| m.to_yaml()).eq(again.all().map(|m| m.to_yaml())));
+        assert!(planned.all().map(Manifest::to_yaml).eq(again.all().map(Manifest::to_yaml)));
         assert_eq!(plan::git::files(&t, &planned, true), plan::git::files(&t, &again, true));
     }
 }

@@ -1,14 +1,14 @@
 //! Whole namespaces as files: what a person would read in the portal or in git.
 
 use domain::name::NamespaceName;
-use plan::{Tenancy, desired};
+use plan::{Tenancy, desired, manifest::Manifest};
 
 use crate::fixture::{a100, ended, h100, partition, share, slice, tenancy, whole_with_partition, with};
 
 /// All objects in the order in which they are written, then the probes of an unused namespace.
 fn text(t: &Tenancy) -> String {
     let desired = desired(t);
-    let objects = desired.all().map(|manifest| manifest.to_yaml());
+    let objects = desired.all().map(Manifest::to_yaml);
     let probes = desired.probes.iter().map(|probe| {
         let hard =
             t.limits().iter().find(|(name, _)| name.as_str() == probe.asked).map_or(0, |(_, hard)| *hard);
@@ -53,7 +53,7 @@ fn files_for_git() {
     let waves: Vec<_> = files
         .iter()
         .map(|(path, yaml)| {
-            let manifest = plan::manifest::Manifest::from_yaml_documents(yaml).unwrap().remove(0);
+            let manifest = Manifest::from_yaml_documents(yaml).unwrap().remove(0);
             let annotations = &manifest.body["metadata"]["annotations"];
             let annotation = |name: &str| annotations[name].as_str().unwrap_or("-").to_owned();
             format!(
