@@ -273,6 +273,7 @@ impl App {
                         format!("there is no cluster `{}`", pool.cluster),
                     ));
                 }
+                one_label_key(&store::pools::list(tx).await?, &pool)?;
                 store::pools::insert(tx, &pool).await?;
                 app.audit_by(tx, &by, deed("pool.create", "pool", &pool.name, serde_json::json!(pool)))
                     .await?;
@@ -617,6 +618,20 @@ fn check_offering(offering: &Offering, pool: &Pool) -> Vec<FieldError> {
         )),
     }
     fields
+}
+
+/// The tenant policy of a namespace names one label key for all its resources, so the pools of a cluster share it.
+fn one_label_key(pools: &[Pool], new: &Pool) -> Result<()> {
+    match pools.iter().find(|p| p.cluster == new.cluster && p.label_key != new.label_key) {
+        Some(other) => Err(AppError::invalid(
+            "label_key",
+            format!(
+                "`{}` given; pool {} of this cluster is picked by `{}`, and all pools of a cluster share one key",
+                new.label_key, other.name, other.label_key
+            ),
+        )),
+        None => Ok(()),
+    }
 }
 
 fn is_label_value(text: &str) -> bool {

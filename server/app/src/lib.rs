@@ -100,7 +100,7 @@ impl App {
     /// # Errors
     /// When the database does not answer.
     pub async fn jobs_waiting(&self) -> Result<u64> {
-        Ok(store::outbox::waiting(&mut self.store().read().await?).await?)
+        Ok(store::outbox::waiting(&mut *self.store().read().await?).await?)
     }
 
     fn id<T: From<Ulid>>(&self) -> T {

@@ -6,7 +6,7 @@ use domain::{
     fleet::Writer,
     name::TeamName,
 };
-use plan::Manifest;
+use plan::manifest::Manifest;
 
 use crate::{App, AppError, Ctx, Result, fleet, teams, tenancy};
 

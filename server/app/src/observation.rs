@@ -29,9 +29,14 @@ impl Fleet {
     }
 
     /// Nodes as an API server shows them.
-    pub(crate) fn of_facts(cluster: &ClusterName, facts: &ClusterFacts) -> Self {
-        let named = facts.nodes.iter().map(|node| Node { cluster: cluster.clone(), ..node.clone() });
-        Self { nodes: named.collect(), unmanaged: facts.unmanaged.clone() }
+    pub(crate) fn of_facts(facts: &ClusterFacts) -> Self {
+        let mut unmanaged: BTreeMap<String, BTreeMap<ResourceName, u32>> = BTreeMap::new();
+        for held in facts.devices.iter().filter(|held| !held.tenant) {
+            let Some(node) = &held.node else { continue };
+            let sum = unmanaged.entry(node.clone()).or_default().entry(held.resource.clone()).or_default();
+            *sum = sum.saturating_add(held.amount);
+        }
+        Self { nodes: facts.nodes.clone(), unmanaged }
     }
 
     /// The nodes as they were stored last.

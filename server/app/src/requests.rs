@@ -290,7 +290,8 @@ impl App {
         let offering = find(&mut tx, team, id).await?.offering;
         fleet::lock_offering(&mut tx, &offering).await?;
         let found = find(&mut tx, team, id).await?;
-        let pool = fleet::find_pool(&mut tx, &fleet::find_offering(&mut tx, &offering).await?.pool).await?;
+        let pool = fleet::find_offering(&mut tx, &offering).await?.pool;
+        let pool = fleet::find_pool(&mut tx, &pool).await?;
         let outcome = request::decide(&found, &word, ctx.actor.user, &pool.rules)
             .map_err(|e| AppError::conflict(e.to_string()))?;
         if outcome != Outcome::Unchanged {

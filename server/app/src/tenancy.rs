@@ -89,6 +89,7 @@ impl App {
                     pool: l.pool.clone(),
                     granted: l.granted,
                     hard: l.hard(),
+                    block: block(&l.offering.name, &grants),
                 })
                 .collect(),
             known_resources: cluster.known_resources.clone(),
@@ -97,6 +98,12 @@ impl App {
             settings: self.inner.parts.site.clone(),
         })
     }
+}
+
+/// Largest block of the grants of an offering: what one pod of the template asks for.
+fn block(offering: &OfferingName, grants: &[Grant]) -> u32 {
+    let counting = grants.iter().filter(|g| g.offering == *offering && g.state.counts());
+    counting.map(|g| g.shape.per_node).max().unwrap_or(1)
 }
 
 /// VFs that go with the GPUs of grants that have a partition; never more than the quota of GPUs allows.

@@ -23,6 +23,14 @@ pub(crate) async fn read(text: &str) -> Result<Config, ClusterError> {
         .map_err(|error| bad(error.to_string()))
 }
 
+/// Can this kubeconfig be used? Says so before anything is stored.
+///
+/// # Errors
+/// [`ClusterError::BadKubeconfig`], with what would do.
+pub fn check_kubeconfig(text: &str) -> Result<(), ClusterError> {
+    check(&Kubeconfig::from_yaml(text).map_err(|error| bad(error.to_string()))?)
+}
+
 fn check(parsed: &Kubeconfig) -> Result<(), ClusterError> {
     for user in &parsed.auth_infos {
         user.auth_info.as_ref().map_or(Ok(()), |info| check_user(&user.name, info))?;

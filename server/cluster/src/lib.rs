@@ -20,5 +20,6 @@ pub use enforce::{Answer, EnforceError, Enforced};
 pub use error::{ClusterError, FieldConflict};
 pub use facts::{ClusterFacts, DeviceUse, NamespaceFacts, UsageFacts};
 pub use index::Drift;
+pub use kubeconfig::check_kubeconfig;
 pub use link::{Applied, Link, LinkOptions, Version};
 pub use member::{Member, MemberOptions};

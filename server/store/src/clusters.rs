@@ -153,6 +153,16 @@ pub async fn secret(conn: &mut Conn, name: &ClusterName, which: &str) -> Result<
     Ok(row.map(|row| row.try_get("sealed")).transpose()?)
 }
 
+/// Forgets a secret of a cluster that is needed no more.
+pub async fn forget_secret(conn: &mut Conn, name: &ClusterName, which: &str) -> Result<()> {
+    query("DELETE FROM cluster_secrets WHERE cluster = $1 AND which = $2")
+        .bind(name.as_str())
+        .bind(which)
+        .execute(&mut *conn)
+        .await?;
+    Ok(())
+}
+
 /// Locks a cluster until the transaction ends, so that two observers replace its rows one after the other.
 pub(crate) async fn hold(conn: &mut Conn, name: &ClusterName) -> Result<()> {
     query("UPDATE clusters SET version = version WHERE name = $1")

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use cluster::{ClusterFacts, Member, MemberOptions, registration::Identities};
+use cluster::{
+    ClusterFacts, Drift, Link, LinkOptions, Member, MemberOptions,
+    registration::{self, Identities},
+};
 use domain::{
     fleet::{Cluster, Registration, Writer},
     name::{ClusterName, NamespaceName},
@@ -11,10 +14,13 @@ use domain::{
 use store::{Conn, ledger::Usage};
 use tokio_util::sync::CancellationToken;
 
-use crate::{App, AppError, Result, fleet, jobs, observation};
+use super::Work;
+use crate::{App, AppError, Result, access::Deed, fleet, jobs, observation};
 
 /// Looked at even if nothing seems to change: a new offering has no observation yet.
 const AT_LEAST: Duration = Duration::from_secs(5);
+/// Tokens are renewed this long before they end.
+const RENEW: chrono::Duration = chrono::Duration::days(30);
 
 /// Clusters that should be observed.
 pub(super) async fn wanted(app: &App) -> Result<Vec<ClusterName>> {
@@ -30,22 +36,32 @@ pub(super) async fn run(app: &App, name: &ClusterName, stop: &CancellationToken)
     let probe = app.open_secret(&mut conn, name, "probe").await?;
     drop(conn);
     let (Some(emitter), Some(probe)) = (emitter, probe) else { return Ok(()) };
-    let started = Member::start(&Identities { emitter, probe }, MemberOptions::default()).await;
+    let identities = Identities { emitter, probe };
+    let started = Member::start(&identities, MemberOptions::of(name.clone())).await;
     let member = Arc::new(started.map_err(|e| AppError::internal("the cluster cannot be observed", e))?);
     app.inner.members.put(name.clone(), member.clone());
     app.inner.wake.notify_one();
-    let result = follow(app, name, &member, stop).await;
+    let result = follow(app, name, &member, &identities, stop).await;
     app.inner.members.remove(name);
-    member.stop().await;
     result
 }
 
-async fn follow(app: &App, name: &ClusterName, member: &Arc<Member>, stop: &CancellationToken) -> Result<()> {
+async fn follow(
+    app: &App,
+    name: &ClusterName,
+    member: &Arc<Member>,
+    identities: &Identities,
+    stop: &CancellationToken,
+) -> Result<()> {
     let mut last: Option<ClusterFacts> = None;
     loop {
         let replaced = app.inner.members.get(name).is_none_or(|m| !Arc::ptr_eq(&m, member));
         if stop.is_cancelled() || replaced {
             return Ok(());
+        }
+        if identities.expire_at().is_some_and(|end| end - app.now() < RENEW) {
+            // The observer is started anew with the new tokens.
+            return renew(app, name, identities).await;
         }
         let facts = member.facts();
         let changed = last.as_ref() != Some(&facts);
@@ -54,14 +70,50 @@ async fn follow(app: &App, name: &ClusterName, member: &Arc<Member>, stop: &Canc
         tokio::select! {
             () = stop.cancelled() => {}
             () = member.changed() => {}
+            drifts = member.drifted() => repair(app, name, &drifts).await?,
             () = tokio::time::sleep(AT_LEAST) => {}
         }
     }
 }
 
+/// New tokens, made by the emitter itself.
+async fn renew(app: &App, name: &ClusterName, identities: &Identities) -> Result<()> {
+    let failed = |e| AppError::internal("the tokens of a cluster could not be renewed", e);
+    let link = Link::connect(&identities.emitter, LinkOptions::default()).await.map_err(failed)?;
+    let new = registration::renew(&link, &identities.emitter).await.map_err(failed)?;
+    let (emitter, probe) = (app.seal(name, "emitter", &new.emitter)?, app.seal(name, "probe", &new.probe)?);
+    let mut tx = app.store().begin().await?;
+    store::clusters::set_secret(&mut tx, name, "emitter", &emitter).await?;
+    store::clusters::set_secret(&mut tx, name, "probe", &probe).await?;
+    Ok(tx.commit().await?)
+}
+
+/// Others changed or deleted objects of ours: their namespaces are written anew, and the audit list says who did it.
+async fn repair(app: &App, name: &ClusterName, drifts: &[Drift]) -> Result<()> {
+    let mut tx = app.store().begin().await?;
+    for drift in drifts {
+        let namespace = NamespaceName::stored(
+            drift.object.namespace.clone().unwrap_or_else(|| drift.object.name.clone()),
+        );
+        let Some(view) = store::namespaces::find(&mut tx, name, &namespace).await? else { continue };
+        jobs::enqueue(app, &mut tx, &Work::Namespace { cluster: name.clone(), namespace }).await?;
+        let detail = serde_json::json!({"object": drift.object.to_string(), "by": drift.by});
+        let deed = Deed {
+            action: "namespace.drift",
+            subject: format!("namespace/{}", view.name),
+            team: Some(&view.team),
+            detail,
+        };
+        app.audit_job(&mut tx, "observer", deed).await?;
+    }
+    tx.commit().await?;
+    app.inner.wake.notify_one();
+    Ok(())
+}
+
 /// Stores the facts. Quiet passes only refresh the offerings' observations, for those that are new.
 async fn record(app: &App, name: &ClusterName, facts: &ClusterFacts, changed: bool) -> Result<()> {
-    let (now, seen) = (app.now(), observation::Fleet::of_facts(name, facts));
+    let (now, seen) = (app.now(), observation::Fleet::of_facts(facts));
     let mut tx = app.store().begin().await?;
     let cluster = fleet::find_cluster(&mut tx, name).await?;
     if changed {

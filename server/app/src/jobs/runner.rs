@@ -17,6 +17,9 @@ const TICK: Duration = Duration::from_secs(1);
 /// All namespaces are gone over this often, whatever happened.
 const RESYNC: Duration = Duration::from_secs(600);
 
+/// Answers to an Idempotency-Key are kept this long.
+const ANSWERS: chrono::Duration = chrono::Duration::hours(24);
+
 /// How a process runs its jobs.
 #[derive(Clone, Copy, Debug)]
 pub struct RunnerOptions {
@@ -207,11 +210,21 @@ async fn resync(app: &App, stop: &CancellationToken) {
         if let Err(error) = enqueue_all(app).await {
             tracing::warn!(error = ?error, "namespaces could not be queued for their regular pass");
         }
+        if let Err(error) = forget_old(app).await {
+            tracing::warn!(error = ?error, "expired sessions and answers could not be removed");
+        }
         tokio::select! {
             () = stop.cancelled() => {}
             () = tokio::time::sleep(RESYNC) => {}
         }
     }
+}
+
+async fn forget_old(app: &App) -> Result<()> {
+    let (now, mut tx) = (app.now(), app.store().begin().await?);
+    store::sessions::expire(&mut tx, now).await?;
+    store::idempotency::expire(&mut tx, now - ANSWERS).await?;
+    Ok(tx.commit().await?)
 }
 
 async fn enqueue_all(app: &App) -> Result<()> {
