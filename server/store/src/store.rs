@@ -155,3 +155,61 @@ impl DerefMut for Read {
         &mut self.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use sqlx::Row;
+
+    use super::*;
+    use crate::StoreError;
+
+    async fn open_in(dir: &tempfile::TempDir) -> Store {
+        Store::open(&format!("sqlite:{}?mode=rwc", dir.path().join("gpuaas.db").display())).await.unwrap()
+    }
+
+    async fn pragma(conn: &mut Conn, sql: &'static str) -> i64 {
+        sqlx::query(sql).fetch_one(conn).await.unwrap().get(0)
+    }
+
+    #[tokio::test]
+    async fn urls_that_cannot_work_are_refused_with_the_reason() {
+        for (url, why) in [
+            ("sqlite::memory:", "no second connection"),
+            ("sqlite:x.db?mode=memory", "no second connection"),
+            ("mysql://root@localhost/x", "must begin with"),
+            ("", "must begin with"),
+        ] {
+            let StoreError::Database(error) = Store::open(url).await.unwrap_err() else { panic!("{url}") };
+            assert!(error.to_string().contains(why), "{url}: {error}");
+        }
+    }
+
+    #[tokio::test]
+    async fn sqlite_runs_with_the_settings_that_the_store_relies_on() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = open_in(&dir).await;
+        let mut tx = store.begin().await.unwrap();
+        assert_eq!(pragma(&mut tx, "PRAGMA foreign_keys").await, 1);
+        assert_eq!(pragma(&mut tx, "PRAGMA synchronous").await, 1);
+        let mode = sqlx::query("PRAGMA journal_mode").fetch_one(&mut *tx).await.unwrap();
+        assert_eq!(mode.get::<String, _>(0), "wal");
+        let mut read = store.read().await.unwrap();
+        assert_eq!(pragma(&mut read, "PRAGMA query_only").await, 1);
+    }
+
+    /// Reads go on while a transaction is open, and do not see it.
+    #[tokio::test]
+    async fn a_writer_does_not_stop_readers() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = open_in(&dir).await;
+        let mut tx = store.begin().await.unwrap();
+        sqlx::query("INSERT INTO setup_links (hash, expires_at) VALUES ('x', 1)")
+            .execute(&mut *tx)
+            .await
+            .unwrap();
+        let mut read = store.read().await.unwrap();
+        assert_eq!(pragma(&mut read, "SELECT COUNT(*) FROM setup_links").await, 0);
+        tx.commit().await.unwrap();
+        assert_eq!(pragma(&mut read, "SELECT COUNT(*) FROM setup_links").await, 1);
+    }
+}
