@@ -10,7 +10,7 @@ use http::{Method, Request};
 use http_body_util::BodyExt;
 use kube::Client;
 use kube::client::Body;
-use plan::labels;
+use plan::labels::TENANT;
 use plan::policy::probe;
 use plan::policy::tenant::TenantPolicySpec;
 use serde::Deserialize;
@@ -69,6 +69,8 @@ struct Fixtures {
 #[serde(deny_unknown_fields)]
 struct NamespaceFixture {
     level: String,
+    #[serde(default)]
+    labels: BTreeMap<String, String>,
     policy: Option<TenantPolicySpec>,
 }
 
@@ -105,6 +107,9 @@ struct Case {
     /// Whether everything is taken out of the namespace's `TenantPolicy` between pod and change.
     #[serde(default)]
     narrow: bool,
+    /// Whether the pod is deleted before the change; a finalizer keeps it.
+    #[serde(default)]
+    going_away: bool,
     expect: Expect,
 }
 
@@ -286,15 +291,12 @@ async fn set_up_fixtures(admin: &Api) {
     for object in &fixtures.cluster {
         admin.set_up(object).await;
     }
-    for (name, NamespaceFixture { level, policy }) in &fixtures.namespaces {
-        admin
-            .set_up(&json!({
-                "apiVersion": "v1", "kind": "Namespace",
-                "metadata": {"name": name, "labels": {
-                    labels::TENANT: name, "pod-security.kubernetes.io/enforce": level,
-                }},
-            }))
-            .await;
+    for (name, NamespaceFixture { level, labels, policy }) in &fixtures.namespaces {
+        let mut labels = labels.clone();
+        labels.insert(TENANT.to_owned(), name.clone());
+        labels.insert("pod-security.kubernetes.io/enforce".to_owned(), level.clone());
+        let metadata = json!({"name": name, "labels": labels});
+        admin.set_up(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})).await;
         if let Some(policy) = policy {
             admin.set_up(&policy.manifest(name, name).unwrap().body).await;
         }
@@ -376,10 +378,18 @@ fn named(object: &Value, name: &str, namespace: &str) -> Value {
 }
 
 async fn change(admin: &Api, user: &Api, case: &Case, pod: &Value) -> Answer {
+    let mut pod = pod.clone();
+    if case.going_away {
+        pod["metadata"]["finalizers"] = json!(["gpuaas.io/corpus"]);
+    }
+    let pod = &pod;
     let created = admin.create(pod, false).await;
     assert!(created.succeeded(), "{}: the pod itself: {}", case.case, created.text());
     if case.narrow {
         narrow(admin, pod).await;
+    }
+    if case.going_away {
+        admin.delete(pod, false).await;
     }
     let answer = if let Some(binding) = &case.binding {
         let mut binding = binding.clone();
@@ -404,6 +414,10 @@ async fn change(admin: &Api, user: &Api, case: &Case, pod: &Value) -> Answer {
         user.call(Method::PATCH, &path, content, Some(&update)).await
     };
     admin.delete(pod, false).await;
+    if case.going_away {
+        let free = json!({"metadata": {"finalizers": null}});
+        admin.call(Method::PATCH, &path(pod), MERGE, Some(&free)).await;
+    }
     answer
 }
 
@@ -432,10 +446,15 @@ async fn answer(client: &Client, case: &Case, name: &str) -> Answer {
     if case.update.is_some() || case.binding.is_some() {
         return change(&admin, &user, case, &pod).await;
     }
-    match &case.template {
-        Some(kind) => user.create(&workload(kind, &pod), case.dry_run).await,
-        None => user.create(&pod, case.dry_run).await,
+    let object = match &case.template {
+        Some(kind) => workload(kind, &pod),
+        None => pod,
+    };
+    let answer = user.create(&object, case.dry_run).await;
+    if !case.dry_run && answer.succeeded() {
+        admin.delete(&object, false).await;
     }
+    answer
 }
 
 #[test]
