@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// Largest amount that gpuaas handles: enough for any cluster, small enough that sums never overflow.
 pub const AMOUNT_MAX: u32 = 1_000_000;
 
+/// Longest prefix: its quota key, `requests.` and the name, must be a qualified name too (253 characters).
+const PREFIX_MAX: usize = 244;
+
 /// Why a text is not the name of an extended resource.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("`{given}` is not the name of an extended resource: {why}; it looks like `nvidia.com/gpu`")]
@@ -60,7 +63,7 @@ fn why_not(text: &str) -> Option<&'static str> {
             && !l.starts_with('-')
             && !l.ends_with('-')
     };
-    if prefix.len() > 253 || !prefix.split('.').all(label) {
+    if prefix.len() > PREFIX_MAX || !prefix.split('.').all(label) {
         return Some("the prefix is not a DNS name");
     }
     let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());

@@ -96,7 +96,7 @@ async fn one(app: &App, admin: &Ctx, approver: &Ctx, n: u32) -> Duration {
     app.set_member(admin, &team, "admin", TeamRole::Lead).await.unwrap();
     let asker = Ctx { actor: app.actor(admin.actor.user).await.unwrap().unwrap() };
     let until = app.now().date_naive() + chrono::Duration::days(7);
-    let ask = Ask::New { offering: fleet::offering().name, shape: Shape { nodes: 1, per_node: 1 }, partition: n < 100, until };
+    let ask = Ask::New { offering: fleet::offering().name, shape: Shape { nodes: 1, per_node: 1 }, partition: n < 4, until };
     let request = app.submit_request(&asker, &team, NewRequest { ask, purpose: "bench".into() }, Once::none()).await.unwrap().request;
     let start = Instant::now();
     let grant = app.approve_request(approver, &team, request.id, None).await.unwrap().request.grant.unwrap();

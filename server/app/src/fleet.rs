@@ -377,9 +377,9 @@ impl App {
         .await
     }
 
-    /// A resource that an offering names is known in the cluster, whether or not a node advertises it yet: every
-    /// other team gets an explicit zero for it.
-    async fn learn_resource(
+    /// A resource that an offering or a partition names is known in the cluster, whether or not a node advertises
+    /// it yet: every other team gets an explicit zero for it, and keeps it when the partition ends.
+    pub(crate) async fn learn_resource(
         &self,
         tx: &mut Tx,
         cluster: &ClusterName,

@@ -359,6 +359,7 @@ impl App {
         }
         if let Some(partition) = fit.partition.filter(|_| fit.new_partition) {
             store::partitions::insert(tx, &partition).await?;
+            self.learn_resource(tx, &partition.cluster, &partition.resource()).await?;
         }
         let grant = self.grant_of(tx, &request, &wish).await?;
         if wish.more > 0 || wish.grant.as_ref().is_some_and(|g| g.amount() != grant.amount()) {

@@ -190,8 +190,9 @@ impl TenancyLine {
 /// What the cluster should hold of one namespace, in the order in which it is written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Desired {
-    /// Namespace, `TenantPolicy`, `ResourceQuota`: one after the other, in this order; then the writer waits until
-    /// the quota's status has its limits.
+    /// Namespace, `ResourceQuota`, `TenantPolicy`: one after the other, in this order, with a wait until the quota's
+    /// status has its limits before the policy. The policy is what opens a namespace (without one it refuses every
+    /// pod), so it must not name a resource that the quota does not limit yet.
     pub guard: Vec<Manifest>,
     /// `LimitRange`, network policies, network, templates, in any order.
     pub rest: Vec<Manifest>,

@@ -111,7 +111,7 @@ async fn publish(app: &App, prepared: &Prepared, desired: &plan::Desired) -> Res
     let amounts: Vec<_> = tenancy.lines.iter().map(|l| format!("{} × {}", l.hard, l.offering.name)).collect();
     let commit = gitops::Commit {
         folder: format!("{}/{}/{}", view.cluster, view.team, view.name),
-        files: plan::git::files(tenancy, desired, tenancy.open),
+        files: plan::git::files(desired, tenancy.open),
         message: format!("{}: {}", view.name, amounts.join(", ")),
         at: app.now(),
         author: "gpuaas".to_owned(),

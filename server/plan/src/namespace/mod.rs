@@ -31,7 +31,7 @@ pub fn desired(t: &Tenancy) -> Desired {
     rest.extend(network::attachment(t));
     rest.extend(t.granted().into_iter().map(|line| template::pod_template(t, line)));
     Desired {
-        guard: vec![boundary::namespace(t), boundary::policy(t), quota::resource_quota(t)],
+        guard: vec![boundary::namespace(t), quota::resource_quota(t), boundary::policy(t)],
         rest,
         access: if t.open { access::role_bindings(t) } else { Vec::new() },
         probes: probe::probes(t),

@@ -272,7 +272,7 @@ fn case_41_canonical_quantities_and_the_same_bytes_each_time() {
     other.known_resources.extend(t.known_resources.clone());
     for again in [desired(&t), desired(&other)] {
         assert!(planned.all().map(Manifest::to_yaml).eq(again.all().map(Manifest::to_yaml)));
-        assert_eq!(plan::git::files(&t, &planned, true), plan::git::files(&t, &again, true));
+        assert_eq!(plan::git::files(&planned, true), plan::git::files(&again, true));
     }
 }
 

@@ -49,7 +49,7 @@ fn two_pools_with_one_resource_name_are_two_namespaces() {
 #[test]
 fn files_for_git() {
     let t = whole_with_partition();
-    let files = plan::git::files(&t, &desired(&t), true);
+    let files = plan::git::files(&desired(&t), true);
     let waves: Vec<_> = files
         .iter()
         .map(|(path, yaml)| {
@@ -67,17 +67,17 @@ fn files_for_git() {
     assert_eq!(
         waves,
         [
-            "vision/limitrange-gpuaas.yaml 3 -".to_owned(),
-            format!("vision/namespace-vision.yaml 0 {keep}"),
-            "vision/networkattachmentdefinition-ib-p0001.yaml 3 -".to_owned(),
-            "vision/networkpolicy-gpuaas-egress.yaml 3 -".to_owned(),
-            "vision/networkpolicy-gpuaas-ingress.yaml 3 -".to_owned(),
-            "vision/podtemplate-h100-whole.yaml 3 -".to_owned(),
-            format!("vision/resourcequota-gpuaas.yaml 2 {keep}"),
-            "vision/rolebinding-gpuaas-lead.yaml 4 -".to_owned(),
-            "vision/rolebinding-gpuaas-member.yaml 4 -".to_owned(),
-            "vision/rolebinding-gpuaas-viewer.yaml 4 -".to_owned(),
-            format!("vision/tenantpolicy-tenant.yaml 1 {keep}"),
+            "limitrange-gpuaas.yaml 3 -".to_owned(),
+            format!("namespace-vision.yaml 0 {keep}"),
+            "networkattachmentdefinition-ib-p0001.yaml 3 -".to_owned(),
+            "networkpolicy-gpuaas-egress.yaml 3 -".to_owned(),
+            "networkpolicy-gpuaas-ingress.yaml 3 -".to_owned(),
+            "podtemplate-h100-whole.yaml 3 -".to_owned(),
+            format!("resourcequota-gpuaas.yaml 1 {keep}"),
+            "rolebinding-gpuaas-lead.yaml 4 -".to_owned(),
+            "rolebinding-gpuaas-member.yaml 4 -".to_owned(),
+            "rolebinding-gpuaas-viewer.yaml 4 -".to_owned(),
+            format!("tenantpolicy-tenant.yaml 2 {keep}"),
         ]
     );
 }
@@ -86,9 +86,9 @@ fn files_for_git() {
 fn without_access_no_binding_is_committed_and_nothing_else_changes() {
     let t = whole_with_partition();
     let (with, without) =
-        (plan::git::files(&t, &desired(&t), true), plan::git::files(&t, &desired(&t), false));
+        (plan::git::files(&desired(&t), true), plan::git::files(&desired(&t), false));
     let (bindings, rest): (Vec<_>, Vec<_>) =
-        with.iter().partition(|(path, _)| path.starts_with("vision/rolebinding-"));
+        with.iter().partition(|(path, _)| path.starts_with("rolebinding-"));
     assert_eq!(bindings.len(), 3);
     assert_eq!(rest, without.iter().collect::<Vec<_>>());
 }
