@@ -53,19 +53,19 @@ fn spec() -> Value {
             "poolLabel": described(
                 text(QUALIFIED, QUALIFIED_MAX), "Node label whose value is the pool of a node.", json!(labels::POOL)),
             "resources": described(
-                map_by_name(resource()), "Device resources that pods may ask for.", json!([])),
+                map_by_name(&resource()), "Device resources that pods may ask for.", json!([])),
             "networks": described(
-                map_by_name(network()), "Networks of this namespace that pods may attach.", json!([])),
+                map_by_name(&network()), "Networks of this namespace that pods may attach.", json!([])),
             "priorityClasses": described(
-                set(text(DNS_SUBDOMAIN, 253), CLASSES_MAX), "Priority classes that pods may have.", json!([])),
+                set(&text(DNS_SUBDOMAIN, 253), CLASSES_MAX), "Priority classes that pods may have.", json!([])),
             "runtimeClasses": described(
-                set(text(DNS_SUBDOMAIN, 253), CLASSES_MAX), "Runtime classes that pods may have.", json!([])),
+                set(&text(DNS_SUBDOMAIN, 253), CLASSES_MAX), "Runtime classes that pods may have.", json!([])),
             "deviceClasses": described(
-                set(text(DNS_SUBDOMAIN, 253), CLASSES_MAX), "Device classes of resource claims.", json!([])),
+                set(&text(DNS_SUBDOMAIN, 253), CLASSES_MAX), "Device classes of resource claims.", json!([])),
             "schedulers": described(
                 schedulers(), "Schedulers that pods may name.", json!(["default-scheduler"])),
             "capabilities": described(
-                set(capability(), SCHEDULERS_MAX),
+                set(&capability(), SCHEDULERS_MAX),
                 "Capabilities that containers may add beyond the Pod Security baseline.", json!([])),
             "tolerations": described(
                 json!({"type": "array", "maxItems": CLASSES_MAX, "x-kubernetes-list-type": "atomic", "items": toleration()}),
@@ -98,7 +98,7 @@ fn network() -> Value {
 }
 
 fn schedulers() -> Value {
-    let mut schedulers = set(text(DNS_SUBDOMAIN, 253), SCHEDULERS_MAX);
+    let mut schedulers = set(&text(DNS_SUBDOMAIN, 253), SCHEDULERS_MAX);
     schedulers["minItems"] = json!(1);
     schedulers
 }
@@ -127,11 +127,11 @@ fn text(pattern: &str, max: usize) -> Value {
     json!({"type": "string", "pattern": pattern, "minLength": 1, "maxLength": max})
 }
 
-fn set(items: Value, max: usize) -> Value {
+fn set(items: &Value, max: usize) -> Value {
     json!({"type": "array", "maxItems": max, "x-kubernetes-list-type": "set", "items": items})
 }
 
-fn map_by_name(items: Value) -> Value {
+fn map_by_name(items: &Value) -> Value {
     json!({
         "type": "array", "maxItems": RESOURCES_MAX, "items": items,
         "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],

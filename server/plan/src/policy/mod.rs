@@ -120,7 +120,7 @@ impl Policy {
                 spec[field] = list.iter().map(Variable::body).collect();
             }
         }
-        self.object("ValidatingAdmissionPolicy", spec)
+        self.object("ValidatingAdmissionPolicy", &spec)
     }
 
     fn binding(&self) -> Value {
@@ -137,10 +137,10 @@ impl Policy {
             // No namespace: the one of the object that is judged.
             spec["paramRef"] = json!({"name": labels::TENANT_POLICY_NAME, "parameterNotFoundAction": action});
         }
-        self.object("ValidatingAdmissionPolicyBinding", spec)
+        self.object("ValidatingAdmissionPolicyBinding", &spec)
     }
 
-    fn object(&self, kind: &str, spec: Value) -> Value {
+    fn object(&self, kind: &str, spec: &Value) -> Value {
         json!({
             "apiVersion": "admissionregistration.k8s.io/v1", "kind": kind,
             "metadata": static_metadata(self.name), "spec": spec,
