@@ -30,18 +30,40 @@
 //! `ssr` for the server, `hydrate` for the browser (`wasm32-unknown-unknown`, profile `wasm`), never both; `sample`
 //! adds a backend with sample data for tests and for looking at pages.
 
-#![forbid(unsafe_code)]
-
 #[cfg(feature = "ssr")]
 mod backend;
 #[cfg(feature = "ssr")]
 mod context;
+#[cfg(any(feature = "ssr", feature = "hydrate"))]
+mod fit;
+#[cfg(feature = "ssr")]
+mod frame;
+#[cfg(any(feature = "ssr", feature = "hydrate"))]
+mod islands;
+#[cfg(feature = "ssr")]
+mod pages;
+#[cfg(feature = "ssr")]
+mod render;
 #[cfg(feature = "ssr")]
 mod routes;
+#[cfg(all(feature = "ssr", feature = "sample"))]
+pub mod sample;
+#[cfg(any(feature = "ssr", feature = "hydrate"))]
+mod text;
+#[cfg(any(feature = "ssr", feature = "hydrate"))]
+mod ui;
 
 #[cfg(feature = "ssr")]
-pub use backend::{AuditFilter, Backend, Part, Read};
-#[cfg(feature = "ssr")]
-pub use context::{Answer, Assets, Flash, FlashKind, FormState, PageContext, Theme};
-#[cfg(feature = "ssr")]
-pub use routes::{Audience, PAGES, PageRoute};
+pub use {
+    backend::{AuditFilter, Backend, Part, Read},
+    context::{Answer, Assets, Flash, FlashKind, FormState, PageContext, Theme},
+    render::{render, render_problem},
+    routes::{Audience, PAGES, PageRoute},
+};
+
+/// Called once by the page's loader before it gives each island its function.
+#[cfg(feature = "hydrate")]
+#[wasm_bindgen::prelude::wasm_bindgen]
+pub fn hydrate() {
+    leptos::mount::hydrate_islands();
+}

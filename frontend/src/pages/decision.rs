@@ -1,0 +1,79 @@
+//! Approve and deny: the same on the inbox line and on the request's own page.
+
+use domain::api::RequestView;
+use domain::ledger::Decision;
+use leptos::prelude::*;
+
+use crate::{
+    context::PageContext,
+    text as t,
+    ui::{Form, Icon, Input, Tone, badge, button, post_form, summary, textarea},
+};
+
+/// Path of a request.
+pub(super) fn path(view: &RequestView) -> String {
+    format!("/teams/{}/requests/{}", view.request.team, view.request.id)
+}
+
+/// What the decision does to the pool: "After this: 3 of 32 H100 left".
+pub(super) fn effect(view: &RequestView) -> String {
+    let unit = view.offering.display.as_str();
+    match view.fit.as_ref().map(|fit| &fit.decision) {
+        Some(Decision::Fits { free_after, .. }) if view.request.more > 0 => {
+            t::after_this(*free_after, view.limit, unit)
+        }
+        Some(Decision::Fits { free_after, .. }) => t::nothing_more(*free_after, view.limit, unit),
+        Some(Decision::Short { .. }) | None => t::now_free(view.free, view.limit, unit),
+    }
+}
+
+/// Does it fit? As a badge; nothing where it is not known.
+pub(super) fn fit_badge(view: &RequestView) -> AnyView {
+    match view.fit.as_ref().map(|fit| fit.decision.fits()) {
+        None => ().into_any(),
+        Some(true) => badge(Tone::Good, Icon::Check, t::FITS),
+        Some(false) => badge(Tone::Bad, Icon::Cross, t::SHORT),
+    }
+}
+
+/// Why it was refused to approve or deny this request just now.
+pub(super) fn refusal(page: &PageContext, view: &RequestView) -> AnyView {
+    let path = path(view);
+    let parts: Vec<_> = ["approve", "deny", "withdraw"]
+        .into_iter()
+        .map(|word| summary(Form { page, action: &format!("{path}/{word}") }))
+        .collect();
+    parts.into_any()
+}
+
+/// The two forms; nothing for those who may not decide.
+pub(super) fn forms(page: &PageContext, view: &RequestView) -> AnyView {
+    if !view.may.decide {
+        return ().into_any();
+    }
+    let path = path(view);
+    let (approve, deny) = (format!("{path}/approve"), format!("{path}/deny"));
+    let back = page.path.clone();
+    let yes = view! {
+        <input type="hidden" name="back" value=back.clone() />
+        {button("btn-primary btn-sm h-auto min-h-8 py-1", "", "", t::approve(&view.summary))}
+    };
+    let deny = Form { page, action: &deny };
+    let reason = Input { name: "text", label: t::REASON, class: "w-full", ..Input::default() };
+    let no = view! {
+        <input type="hidden" name="back" value=back />
+        {textarea(deny, reason, "2")}
+        {button("btn-sm btn-error justify-self-start", "", "", t::DENY)}
+    };
+    let refused = page.form.problem(deny.action).is_some();
+    view! {
+        <div class="flex flex-wrap items-start gap-2">
+            {post_form(Form { page, action: &approve }, "", yes)}
+            <details class="min-w-0 open:w-full" open=refused>
+                <summary class="btn btn-sm">{t::DENY_DOTS}</summary>
+                {post_form(deny, "mt-3 grid max-w-xl gap-3", no)}
+            </details>
+        </div>
+    }
+    .into_any()
+}
