@@ -18,7 +18,7 @@ use tokio::sync::OnceCell;
 use crate::error::{Doing, Error, Result};
 use crate::pki::{self, Pki};
 use crate::process::Process;
-use crate::{free_port, wait_for};
+use crate::{free_port, scratch, wait_for};
 
 pub use audit::Audit;
 
@@ -101,19 +101,12 @@ impl Cluster {
     /// When a program is missing or ends, or the API server is not ready within 90 seconds.
     pub async fn start(options: Options) -> Result<Self> {
         let bin = assets()?;
-        let temporary = match options.dir {
-            Some(_) => None,
-            None => Some(
-                tempfile::Builder::new()
-                    .prefix("gpuaas-kit-")
-                    .tempdir()
-                    .doing("create in", Path::new("/tmp"))?,
-            ),
-        };
-        let dir = match (&options.dir, &temporary) {
-            (Some(dir), _) => dir.clone(),
-            (None, Some(temporary)) => temporary.path().to_owned(),
-            (None, None) => return Err(Error::Setup("a cluster needs a folder".to_owned())),
+        let (dir, temporary) = match &options.dir {
+            Some(dir) => (dir.clone(), None),
+            None => {
+                let folder = scratch::folder("cluster")?;
+                (folder.path().to_owned(), Some(folder))
+            }
         };
         fs::create_dir_all(&dir).doing("create", &dir)?;
         let dir = dir.canonicalize().doing("find", &dir)?;

@@ -11,6 +11,7 @@ mod pki;
 pub mod postgres;
 pub mod process;
 pub mod proxy;
+mod scratch;
 
 use std::future::Future;
 use std::net::{Ipv4Addr, TcpListener};

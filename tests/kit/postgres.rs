@@ -11,7 +11,7 @@ use tokio::sync::OnceCell;
 
 use crate::error::{Doing, Error, Result};
 use crate::process::{DeathSignal, Process};
-use crate::{free_port, wait_for};
+use crate::{free_port, scratch, wait_for};
 
 /// Set to the URL of a server's database `postgres`, [`Postgres::shared`] uses that server instead of starting one.
 pub const SHARED: &str = "GPUAAS_TEST_POSTGRES";
@@ -33,8 +33,7 @@ impl Postgres {
     /// When Postgres is not installed or does not start.
     pub async fn start() -> Result<Self> {
         let bin = newest()?;
-        let temporary =
-            tempfile::Builder::new().prefix("gpuaas-pg-").tempdir().doing("create in", Path::new("/tmp"))?;
+        let temporary = scratch::folder("postgres")?;
         let dir = temporary.path();
         let owner = Owner::for_folder(dir)?;
         let data = dir.join("data");
