@@ -55,7 +55,7 @@ pub(crate) fn document(page: &PageContext, around: &Surroundings, content: Conte
                 <link rel="stylesheet" href=page.assets.css.clone() />
                 <script type="module" nonce=page.nonce.clone() inner_html=loader(page)></script>
             </head>
-            <body class="min-h-screen text-base-content antialiased">{framed}</body>
+            <body class="min-h-screen bg-base-200 text-base-content antialiased">{framed}</body>
         </html>
     }
     .into_any()
@@ -131,11 +131,12 @@ fn with_navigation(
 ) -> AnyView {
     let crumbs: Vec<_> = trail
         .into_iter()
-        .map(|(text, href)| {
+        .enumerate()
+        .map(|(index, (text, href))| {
             view! {
                 <li class="flex items-center gap-1.5">
+                    {(index > 0).then(|| view! { <span aria-hidden="true">"/"</span> })}
                     <a class="hover:underline" href=href>{text}</a>
-                    <span aria-hidden="true">"/"</span>
                 </li>
             }
         })

@@ -39,7 +39,7 @@ mod fit;
 #[cfg(feature = "ssr")]
 mod frame;
 #[cfg(any(feature = "ssr", feature = "hydrate"))]
-mod islands;
+pub mod islands;
 #[cfg(feature = "ssr")]
 mod pages;
 #[cfg(feature = "ssr")]

@@ -21,11 +21,13 @@ pub async fn render(page: PageContext) -> Answer {
     let Some(route) = Route::parse(&page.path) else {
         return render_problem(page, not_found()).await;
     };
+    if page.actor.is_none() && !route.for_anyone() {
+        return Answer::SignIn { location: sign_in(&page) };
+    }
     let loaded = match (&page.actor, &route) {
-        (_, Route::SignIn) => Ok(Loaded::SignIn),
-        (_, Route::Setup) => Ok(Loaded::Setup),
-        (None, _) => return Answer::SignIn { location: sign_in(&page) },
         (Some(actor), _) => load(&page, actor, &route).await,
+        (None, Route::Setup) => Ok(Loaded::Setup),
+        (None, _) => Ok(Loaded::SignIn),
     };
     let loaded = match loaded {
         Ok(loaded) => loaded,

@@ -9,7 +9,7 @@ use crate::{
 
 /// A button that copies the text of the element with the id `target`; hidden until scripts run.
 #[island]
-pub(crate) fn Copy(
+pub fn Copy(
     /// Id of the element.
     target: String,
 ) -> impl IntoView {

@@ -24,7 +24,7 @@ enum Shown {
 
 /// The panel beside the request form. Without scripts it shows the answer of the button "Check".
 #[island]
-pub(crate) fn FitCheck(
+pub fn FitCheck(
     /// Id of the block that the form stands in.
     form: String,
     /// `/api/v1/teams/{team}/fit`.

@@ -9,7 +9,7 @@ use crate::{
 
 /// Three buttons that work as a form; with scripts the page changes at once and the cookie is written here.
 #[island]
-pub(crate) fn ThemeSwitch(
+pub fn ThemeSwitch(
     /// `system`, `light` or `dark`.
     current: String,
     /// Token for the form.
@@ -66,14 +66,15 @@ mod browser {
     const COOKIE: &str = "path=/; max-age=31536000; samesite=lax";
 
     pub(super) fn apply(theme: &'static str) {
-        let Some(root) = document().document_element() else { return };
+        let page = document();
+        let Some(root) = page.document_element() else { return };
         // Neither call can fail for these constants; if one did, the next page would still come as before.
         let _ = if theme == "system" {
             root.remove_attribute("data-theme")
         } else {
             root.set_attribute("data-theme", theme)
         };
-        if let Some(page) = document().dyn_ref::<web_sys::HtmlDocument>() {
+        if let Some(page) = page.dyn_ref::<web_sys::HtmlDocument>() {
             let _ = page.set_cookie(&format!("theme={theme}; {COOKIE}"));
         }
     }

@@ -79,9 +79,9 @@ fn row(page: &PageContext, entry: &AuditEntry) -> AnyView {
             {cell(t::WHEN, moment(page.now, entry.at))}
             {cell(t::WHO, who)}
             {cell(t::ACTION, view! { <code>{entry.action.clone()}</code> })}
-            {cell(t::SUBJECT, view! { <code class="text-[0.8125rem]">{entry.subject.clone()}</code> })}
+            {cell(t::SUBJECT, view! { <code class="block text-[0.8125rem] [overflow-wrap:anywhere] sm:min-w-40">{entry.subject.clone()}</code> })}
             {cell(t::TEAM, team)}
-            {cell(t::DETAILS, view! { <code class="text-[0.8125rem]">{entry.detail.clone()}</code> })}
+            {cell(t::DETAILS, view! { <code class="block text-[0.8125rem] [overflow-wrap:anywhere] sm:min-w-48">{entry.detail.clone()}</code> })}
         </tr>
     }
     .into_any()

@@ -54,6 +54,7 @@ fn free_bar(entry: &CatalogueEntry) -> Bar {
             Segment { class: "free", word: t::FREE, amount: entry.free },
         ],
         total: t::capacity(entry.limit, unit),
+        beyond: 0,
     }
 }
 
@@ -71,7 +72,7 @@ fn card(entry: &CatalogueEntry, teams: &[&Team]) -> AnyView {
         (t::FABRIC, if offering.partition { t::PARTITION_POSSIBLE } else { t::NO_PARTITION }.into_any()),
         (t::RULES, t::rules(&entry.pool.rules).into_any()),
     ];
-    if let Some(block) = entry.largest_free_block {
+    if let Some(block) = entry.largest_free_block.filter(|_| entry.free > 0) {
         rows.insert(0, (t::LARGEST_BLOCK, block.to_string().into_any()));
     }
     panel(view! {

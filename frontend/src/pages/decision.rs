@@ -15,6 +15,14 @@ pub(super) fn path(view: &RequestView) -> String {
     format!("/teams/{}/requests/{}", view.request.team, view.request.id)
 }
 
+/// What is approved: the amount, or all in words where it is not about an amount.
+fn what(view: &RequestView) -> String {
+    match view.request.more {
+        0 => view.summary.clone(),
+        more => t::amount(more, view.offering.display.as_str()),
+    }
+}
+
 /// What the decision does to the pool: "After this: 3 of 32 H100 left".
 pub(super) fn effect(view: &RequestView) -> String {
     let unit = view.offering.display.as_str();
@@ -54,16 +62,19 @@ pub(super) fn forms(page: &PageContext, view: &RequestView) -> AnyView {
     let path = path(view);
     let (approve, deny) = (format!("{path}/approve"), format!("{path}/deny"));
     let back = page.path.clone();
+    // What cannot be promised now is still there to be tried, but it does not invite.
+    let fits = view.fit.as_ref().is_none_or(|fit| fit.decision.fits());
+    let class = if fits { "btn-primary btn-sm" } else { "btn-sm" };
     let yes = view! {
         <input type="hidden" name="back" value=back.clone() />
-        {button("btn-primary btn-sm h-auto min-h-8 py-1", "", "", t::approve(&view.summary))}
+        {button(class, "", "", t::approve(&what(view)))}
     };
     let deny = Form { page, action: &deny };
     let reason = Input { name: "text", label: t::REASON, class: "w-full", ..Input::default() };
     let no = view! {
         <input type="hidden" name="back" value=back />
         {textarea(deny, reason, "2")}
-        {button("btn-sm btn-error justify-self-start", "", "", t::DENY)}
+        {button("btn-sm btn-error justify-self-start", "", "", t::deny(&what(view)))}
     };
     let refused = page.form.problem(deny.action).is_some();
     view! {

@@ -192,6 +192,7 @@ fn node_row(node: &Node) -> AnyView {
                     Segment { class: "free", word: t::FREE, amount: all.saturating_sub(used) },
                 ],
                 total: text.clone(),
+                beyond: 0,
             };
             view! {
                 <div class="not-last:mb-1.5 sm:min-w-56">

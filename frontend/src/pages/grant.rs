@@ -184,7 +184,7 @@ impl GrantData {
             value,
             min: "1",
             max,
-            class: "w-36",
+            class: "w-32",
             ..Input::default()
         };
         let some = view! {

@@ -14,7 +14,7 @@ use crate::{
     frame::Content,
     islands::Copy,
     text as t,
-    ui::{Icon, Tone, badge, empty, head},
+    ui::{Icon, Tone, badge, empty, head, icon},
 };
 
 /// What the page shows.
@@ -120,6 +120,7 @@ fn object_view(index: usize, object: &EmittedObject) -> AnyView {
     view! {
         <details class="px-4 py-2.5" open=differs>
             <summary class="flex flex-wrap items-center gap-x-3 gap-y-1">
+                <span class="quiet transition-transform [[open]>summary>&]:rotate-90">{icon(Icon::Arrow)}</span>
                 <span class="font-medium">{object.kind.clone()}</span>
                 <code class="[overflow-wrap:anywhere]">{object.name.clone()}</code>
                 <span class="quiet text-sm">{object.api_version.clone()}</span>
@@ -142,9 +143,10 @@ fn diff_lines(diff: &str) -> Vec<AnyView> {
     diff.lines()
         .map(|line| {
             let class = match line.as_bytes().first() {
+                _ if line.starts_with("+++") || line.starts_with("---") => "diff-at",
+                Some(b'@') => "diff-at",
                 Some(b'+') => "diff-add",
                 Some(b'-') => "diff-del",
-                Some(b'@') => "diff-at",
                 _ => "diff-same",
             };
             view! { <span class=class>{line.to_owned()}</span> }.into_any()

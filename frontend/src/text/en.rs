@@ -172,7 +172,6 @@ mod server {
     pub(crate) const NEXT_PAGE: &str = "Next";
     pub(crate) const FIRST_PAGE: &str = "Back to the first";
     pub(crate) const PAGES: &str = "Parts of the list";
-    pub(crate) const OPEN: &str = "Open";
 
     // States.
     pub(crate) const APPLYING: &str = "applying";
@@ -282,9 +281,7 @@ mod server {
     pub(crate) fn capacity(n: u32, unit: &str) -> String {
         format!("{n} × {unit} in all")
     }
-    pub(crate) fn capacity_short(n: u32, deficit: u32, unit: &str) -> String {
-        format!("{n} × {unit} in all, {deficit} promised or used beyond that")
-    }
+    pub(crate) const DEFICIT: &str = "beyond what there is";
 
     // Sign in, first start.
     pub(crate) const SIGN_IN: &str = "Sign in";
@@ -350,7 +347,7 @@ mod server {
     pub(crate) fn free_of(free: u32, limit: u32) -> String {
         format!("{free} of {limit} free")
     }
-    pub(crate) const LARGEST_BLOCK: &str = "Largest free block on one node";
+    pub(crate) const LARGEST_BLOCK: &str = "Largest block now";
     pub(crate) const PER_UNIT: &str = "With each";
     pub(crate) const FABRIC: &str = "Fabric";
     pub(crate) const PARTITION_POSSIBLE: &str = "InfiniBand partition on request";
@@ -377,24 +374,26 @@ mod server {
 
     // Team.
     pub(crate) const REQUEST_GPUS: &str = "Request GPUs";
+    /// Holdings are (used, granted, unit); the end is that of the grant that ends first.
     pub(crate) fn team_sentence(held: &[(u32, u32, String)], ends: Option<(u32, String, Timestamp)>) -> String {
         if held.is_empty() {
             return "This team holds no GPUs.".to_owned();
         }
-        let parts: Vec<_> = held.iter().map(|(used, granted, unit)| format!("{used} of {granted} {unit}")).collect();
-        let mut text = format!("In use: {}.", join(&parts));
+        let all: Vec<_> = held.iter().map(|(_, granted, unit)| amount(*granted, unit)).collect();
         let free: Vec<_> = held
             .iter()
             .filter(|(used, granted, _)| granted > used)
-            .map(|(used, granted, unit)| format!("{} {unit}", granted - used))
+            .map(|(used, granted, unit)| amount(granted - used, unit))
             .collect();
+        let mut text = format!("The team holds {}. ", join(&all));
         text.push_str(&if free.is_empty() {
-            " Nothing is free to use.".to_owned()
+            "Nothing of it is free to use.".to_owned()
         } else {
-            format!(" Free to use now: {}.", join(&free))
+            format!("Free to use now: {}.", join(&free))
         });
         if let Some((n, unit, at)) = ends {
-            text.push_str(&format!(" {} through {}.", if n == 1 { format!("1 {unit} runs") } else { format!("{n} {unit} run") }, date(domain::request::last_day(at))));
+            let last = date(domain::request::last_day(at));
+            text.push_str(&format!(" Next to end: {}, after {last}.", amount(n, &unit)));
         }
         text
     }
@@ -571,7 +570,11 @@ mod server {
         } else if differ + missing == 0 {
             text.push_str(" The cluster holds all of them as they should be.");
         } else {
-            text.push_str(&format!(" {differ} differ in the cluster, {missing} are missing."));
+            text.push_str(&format!(
+                " In the cluster {}, and {}.",
+                count(differ, "differs", "differ"),
+                count(missing, "is missing", "are missing")
+            ));
         }
         text
     }
@@ -615,7 +618,7 @@ mod server {
             0 => "Nothing waits for you.".to_owned(),
             1 => format!("1 request waits; it {} now.", if fit == 1 { "fits" } else { "does not fit" }),
             n if n == fit => format!("{n} requests wait; each of them fits now."),
-            n => format!("{n} requests wait; {fit} of them fit now."),
+            n => format!("{n} requests wait; {fit} of them {} now.", if fit == 1 { "fits" } else { "fit" }),
         }
     }
     pub(crate) const INBOX_EMPTY: &str = "New requests appear here. What was decided stands in the audit list and with each team.";
@@ -623,7 +626,9 @@ mod server {
     pub(crate) fn approve(what: &str) -> String {
         format!("Approve {what}")
     }
-    pub(crate) const DENY: &str = "Deny";
+    pub(crate) fn deny(what: &str) -> String {
+        format!("Deny {what}")
+    }
     pub(crate) const DENY_DOTS: &str = "Deny…";
     pub(crate) const REASON: &str = "Reason, which the team sees";
     pub(crate) const OWN_REQUEST: &str = "You wrote this request; another approver decides it.";
@@ -660,14 +665,13 @@ mod server {
     pub(crate) const LARGEST_FREE: &str = "largest free block";
     pub(crate) const NO_NODES: &str = "no node is known";
     pub(crate) fn still_held(n: u32, unit: &str) -> String {
-        format!("{} are lowered but not confirmed back", amount(n, unit))
+        format!("{} are held or used above their grants", amount(n, unit))
     }
     pub(crate) const TEAMS_EMPTY: &str = "No team holds anything.";
     pub(crate) const GRANTED: &str = "Granted";
     pub(crate) const IDLE: &str = "Not used";
     pub(crate) const IN_USE: &str = "In use";
     pub(crate) const IN_USE_LOW: &str = "in use";
-    pub(crate) const EFFECTIVE: &str = "Effective GPUs";
     pub(crate) const EFFECTIVE_MEANING: &str =
         "Effective GPUs: a slice or a share counts as the larger of its part of compute and of memory.";
     pub(crate) fn more_teams(n: u32) -> String {

@@ -1,8 +1,6 @@
 //! Stacked bars of amounts, drawn on the server, with the same numbers as text below.
 
-use domain::{
-    ledger::{Holding, Line},
-};
+use domain::ledger::{Holding, Line};
 use leptos::prelude::*;
 
 use crate::text as t;
@@ -10,7 +8,7 @@ use crate::text as t;
 /// A part of a bar.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Segment {
-    /// `running`, `pending`, `idle`, `reserved`, `unmanaged`, `free` or `deficit`: the colour.
+    /// `running`, `pending`, `idle`, `unmanaged`, `free` or `deficit`: the colour.
     pub(crate) class: &'static str,
     /// Word in the legend.
     pub(crate) word: &'static str,
@@ -27,6 +25,8 @@ pub(crate) struct Bar {
     pub(crate) segments: Vec<Segment>,
     /// The total in words: "12 granted".
     pub(crate) total: String,
+    /// How much of the parts lies beyond what there is; marked at the right end.
+    pub(crate) beyond: u32,
 }
 
 impl Bar {
@@ -35,7 +35,10 @@ impl Bar {
     }
     /// All numbers in words, for the description and for people who do not see the picture.
     pub(crate) fn words(&self) -> String {
-        let parts: Vec<_> = self.shown().iter().map(|s| format!("{} {}", s.amount, s.word)).collect();
+        let mut parts: Vec<_> = self.shown().iter().map(|s| format!("{} {}", s.amount, s.word)).collect();
+        if self.beyond > 0 {
+            parts.push(format!("{} {}", self.beyond, t::DEFICIT));
+        }
         format!("{}: {}", self.total, parts.join(", "))
     }
 }
@@ -64,7 +67,7 @@ fn picture(bar: &Bar, class: &'static str, with_numbers: bool) -> AnyView {
         .iter()
         .zip(places(&shown))
         .map(|(segment, (from, width))| {
-            let pale = matches!(segment.class, "free" | "idle" | "reserved");
+            let pale = matches!(segment.class, "free" | "idle");
             let number = (with_numbers && width >= 500).then(|| {
                 view! {
                     <text
@@ -86,11 +89,18 @@ fn picture(bar: &Bar, class: &'static str, with_numbers: bool) -> AnyView {
             }
         })
         .collect();
+    let sum: u32 = shown.iter().map(|s| s.amount).fold(0, u32::saturating_add);
+    let beyond = (bar.beyond > 0).then(|| {
+        let width = u64::from(bar.beyond) * 10_000 / u64::from(sum.max(1));
+        let x = percent(10_000 - width.min(10_000));
+        view! { <rect class="seg-deficit" x=x y="75%" width=percent(width) height="25%"></rect> }
+    });
     view! {
         <svg class=class role="img" aria-label=format!("{}. {}", bar.title, bar.words())>
             <title>{bar.title.clone()}</title>
             <desc>{bar.words()}</desc>
             {parts}
+            {beyond}
         </svg>
     }
     .into_any()
@@ -98,9 +108,10 @@ fn picture(bar: &Bar, class: &'static str, with_numbers: bool) -> AnyView {
 
 /// A bar with its legend.
 pub(crate) fn bar(bar: &Bar) -> AnyView {
-    let legend: Vec<_> = bar
-        .segments
-        .iter()
+    let mut parts = bar.segments.clone();
+    parts.push(part("deficit", t::DEFICIT, bar.beyond));
+    let legend: Vec<_> = parts
+        .into_iter()
         .filter(|s| s.amount > 0 || s.class == "free")
         .map(|segment| {
             view! {
@@ -148,6 +159,7 @@ pub(crate) fn quota_bar(unit: &str, holding: Holding) -> Bar {
             part("deficit", t::OVER_GRANT, over),
         ],
         total: t::granted(holding.granted, unit),
+        beyond: 0,
     }
 }
 
@@ -156,8 +168,6 @@ pub(crate) fn line_bar(unit: &str, line: &Line) -> Bar {
     let running = line.running();
     let used: u32 = line.holdings.values().map(|h| h.used()).fold(0, u32::saturating_add);
     let idle: u32 = line.holdings.values().map(|h| h.unused()).fold(0, u32::saturating_add);
-    let limit = line.capacity.limit();
-    let deficit = line.deficit();
     Bar {
         title: t::bar_of_offering(unit),
         segments: vec![
@@ -167,7 +177,8 @@ pub(crate) fn line_bar(unit: &str, line: &Line) -> Bar {
             part("unmanaged", t::UNMANAGED, line.unmanaged),
             part("free", t::FREE, line.free()),
         ],
-        total: if deficit > 0 { t::capacity_short(limit, deficit, unit) } else { t::capacity(limit, unit) },
+        total: t::capacity(line.capacity.limit(), unit),
+        beyond: line.deficit(),
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn head(title: impl Into<String>, sentence: impl Into<String>, action
                 <h1>{title.into()}</h1>
                 {sentence.map(|s| view! { <p class="sentence mt-1.5">{s}</p> })}
             </div>
-            <div class="flex flex-wrap gap-2">{actions}</div>
+            <div class="flex flex-wrap items-center gap-2">{actions}</div>
         </div>
     }
     .into_any()
@@ -79,7 +79,7 @@ pub(crate) fn facts(rows: Vec<(&'static str, AnyView)>) -> AnyView {
         .map(|(name, value)| {
             view! {
                 <div class="flex flex-col gap-x-6 sm:flex-row">
-                    <dt class="quiet w-44 shrink-0 text-sm leading-6">{name}</dt>
+                    <dt class="quiet w-36 shrink-0 text-sm leading-6">{name}</dt>
                     <dd class="min-w-0 [overflow-wrap:anywhere]">{value}</dd>
                 </div>
             }
