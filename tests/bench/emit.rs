@@ -29,7 +29,7 @@ pub(crate) async fn run(tenants: u32, rounds: u32, concurrency: usize) {
     let kubeconfig = cluster.kubeconfig().text.clone();
     let admin = Link::connect(&kubeconfig, LinkOptions::default()).await.unwrap();
     let identities = registration::install(&admin, &kubeconfig, |_| {}).await.unwrap();
-    let options = MemberOptions { link: LinkOptions { concurrency, ..LinkOptions::default() }, ..MemberOptions::default() };
+    let options = MemberOptions { link: LinkOptions { concurrency, ..LinkOptions::default() }, ..MemberOptions::of(fleet::pool().cluster) };
     let member = Arc::new(Member::start(&identities, options).await.unwrap());
     // The contenders act as an ordinary user: system:masters would be exempt from priority and fairness.
     let user = cluster.kubeconfig_for_user("bench", &[]).unwrap();
