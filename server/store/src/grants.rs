@@ -56,7 +56,7 @@ pub async fn insert(conn: &mut Conn, grant: &Grant) -> Result<()> {
     .bind(body(grant)?)
     .execute(&mut *conn)
     .await?;
-    inserted("grant", grant.id, &done)
+    inserted("grant", &grant.id, &done)
 }
 
 /// A grant of this team.

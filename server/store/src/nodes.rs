@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::{api::Page, fleet::Node, name::ClusterName};
+use domain::{api::Page, fleet::Node, name::ClusterName, resource::ResourceName};
 use sqlx::{Row, any::AnyRow};
 
 use crate::{
@@ -20,7 +20,7 @@ fn node(row: &AnyRow) -> Result<Node> {
 
 fn search(node: &Node) -> String {
     let product = node.labels.get("nvidia.com/gpu.product").map_or("", String::as_str);
-    let resources: Vec<&str> = node.allocatable.keys().map(|r| r.as_str()).collect();
+    let resources: Vec<&str> = node.allocatable.keys().map(ResourceName::as_str).collect();
     format!("{} {product} {}", node.name, resources.join(" ")).to_lowercase()
 }
 

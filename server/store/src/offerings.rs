@@ -29,7 +29,7 @@ pub async fn insert(conn: &mut Conn, offering: &Offering) -> Result<()> {
     .await?;
     inserted(
         "offering",
-        format!("{} ({} of pool {})", offering.name, offering.resource, offering.pool),
+        &format!("{} ({} of pool {})", offering.name, offering.resource, offering.pool),
         &done,
     )
 }

@@ -63,7 +63,7 @@ pub async fn insert(conn: &mut Conn, partition: &Partition) -> Result<()> {
     .bind(i64::from(partition.pkey.base()))
     .execute(&mut *conn)
     .await?;
-    inserted("partition", format!("{} (slot {})", partition.pkey, partition.slot), &done)
+    inserted("partition", &format!("{} (slot {})", partition.pkey, partition.slot), &done)
 }
 
 /// Partitions of a cluster, by slot.

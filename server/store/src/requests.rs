@@ -32,7 +32,7 @@ pub async fn insert(conn: &mut Conn, request: &Request) -> Result<()> {
     .bind(body(request)?)
     .execute(&mut *conn)
     .await?;
-    inserted("request", request.id, &done)
+    inserted("request", &request.id, &done)
 }
 
 /// A request of this team.

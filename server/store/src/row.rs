@@ -186,7 +186,7 @@ pub(crate) async fn updated<T: Entity>(conn: &mut Conn, entity: &T, done: AnyQue
 }
 
 /// What an `INSERT … ON CONFLICT DO NOTHING` did.
-pub(crate) fn inserted(what: &'static str, name: impl ToString, done: &AnyQueryResult) -> Result<()> {
+pub(crate) fn inserted(what: &'static str, name: &impl ToString, done: &AnyQueryResult) -> Result<()> {
     if done.rows_affected() == 0 { Err(StoreError::Taken { what, name: name.to_string() }) } else { Ok(()) }
 }
 

@@ -133,7 +133,7 @@ async fn grant_rows(db: Db) {
     for grant in [&third, &other] {
         grants::insert(&mut tx, grant).await.unwrap();
     }
-    assert_eq!(grants::of_team(&mut tx, &vision, false).await.unwrap(), [third.clone()]);
+    assert_eq!(grants::of_team(&mut tx, &vision, false).await.unwrap(), std::slice::from_ref(&third));
     assert_eq!(grants::of_team(&mut tx, &vision, true).await.unwrap(), [second, third.clone()]);
     let main = main_cluster();
     assert_eq!(grants::of_namespace(&mut tx, &main, &namespace("vision")).await.unwrap(), [third]);
