@@ -92,7 +92,9 @@ impl<'a> Parts<'a> {
     fn of(desired: &'a Desired) -> Result<Self, EnforceError> {
         let find = |kind: &str| {
             let found = desired.guard.iter().find(|manifest| manifest.kind == kind);
-            found.ok_or_else(|| blocked(format!("the plan has no {kind}; a namespace is not written without it")))
+            found.ok_or_else(|| {
+                blocked(format!("the plan has no {kind}; a namespace is not written without it"))
+            })
         };
         let (namespace, policy, quota) = (find("Namespace")?, find("TenantPolicy")?, find("ResourceQuota")?);
         let tenant = namespace
@@ -138,7 +140,10 @@ impl Member {
         let plan = hash(desired);
         let known = {
             let proved = self.proved.lock().unwrap_or_else(PoisonError::into_inner);
-            proved.get(parts.name).filter(|(of, _)| *of == plan && sent == 0).map(|(_, answers)| answers.clone())
+            proved
+                .get(parts.name)
+                .filter(|(of, _)| *of == plan && sent == 0)
+                .map(|(_, answers)| answers.clone())
         };
         let answers = match known {
             Some(answers) => answers,
@@ -203,7 +208,7 @@ impl Member {
                 return Ok(Answer { layer: layer.to_owned(), asked, refused, text });
             }
             tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(Duration::from_millis(500));
+            pause = (pause * 3 / 2).min(Duration::from_millis(100));
         }
         Err(ClusterError::Deadline { what: "a probe".to_owned(), limit: self.options.probe })
     }
@@ -232,11 +237,7 @@ impl Member {
                 "namespace {name} belongs to tenant `{tenant}`, not `{}`; choose another name for the team's namespace",
                 parts.tenant
             ))),
-            None => Err(blocked(format!(
-                "namespace {name} is there and not a tenant's; to hand it over, run `kubectl label namespace {name} {}={}`, or choose another name",
-                labels::TENANT,
-                parts.tenant
-            ))),
+            None => Err(foreign(name, parts.tenant)),
         }
     }
 
@@ -333,17 +334,18 @@ impl Member {
             Standing::Different => self.emitter.apply_forced(&marked()).await,
             Standing::Unknown => self.emitter.apply_owned(&marked()).await,
         };
-        let applied = result.map_err(|error| explain(error, &key))?;
-        let tenant = manifest.body.pointer("/metadata/labels").and_then(|all| all.get(labels::TENANT)?.as_str());
-        self.shared.update(|index| {
-            index.applied(&key, &fingerprint, &applied.resource_version, &applied.uid, tenant);
-        });
-        Ok(Some(applied))
+        let applied = result.map_err(|error| explain(error, manifest))?;
+        let argo = applied.seen.argo;
+        self.shared.update(|index| index.applied(&key, applied.seen.clone()));
+        // It came in between; the namespace is the first object, so nothing else was written.
+        if argo { Err(git_mode(&key)) } else { Ok(Some(applied)) }
     }
 
     /// Deletes objects of ours that are not in the plan and that `which` picks.
     async fn remove(&self, desired: &Desired, which: impl Fn(&Key) -> bool) -> Result<u32, EnforceError> {
-        let Some(namespace) = desired.guard.first().map(|namespace| namespace.name.as_str()) else { return Ok(0) };
+        let Some(namespace) = desired.guard.first().map(|namespace| namespace.name.as_str()) else {
+            return Ok(0);
+        };
         let planned = |key: &Key| desired.all().any(|manifest| manifest.key() == *key);
         let surplus: Vec<_> = self
             .shared
@@ -362,28 +364,41 @@ impl Member {
     }
 }
 
-fn git_mode(key: &Key) -> EnforceError {
+fn foreign(name: &str, tenant: &str) -> EnforceError {
     blocked(format!(
-        "{key} is written by {ARGO}, so this namespace is in git mode and nothing is written to it directly; set the writer of the cluster to git, or take the object out of the Argo CD application"
+        "namespace {name} is there and not a tenant's; to hand it over, run `kubectl label namespace {name} {}={tenant}`, or choose another name",
+        labels::TENANT
     ))
 }
 
-fn explain(error: ClusterError, key: &Key) -> EnforceError {
+/// Argo CD's entry stays behind when it lets an object go.
+fn git_mode(key: &Key) -> EnforceError {
+    blocked(format!(
+        "{key} is written by {ARGO}, so this namespace is in git mode and nothing is written to it directly; set the writer of the cluster to git, or, when Argo CD has let the object go, clear its entry: `kubectl patch {} --type=merge -p '{{\"metadata\":{{\"managedFields\":[{{}}]}}}}'`",
+        at(key)
+    ))
+}
+
+/// The object as kubectl takes it.
+fn at(key: &Key) -> String {
+    let namespace = key.namespace.as_ref().map(|name| format!(" --namespace {name}")).unwrap_or_default();
+    format!("{} {}{namespace}", key.kind.to_lowercase(), key.name)
+}
+
+fn explain(error: ClusterError, manifest: &Manifest) -> EnforceError {
+    let key = manifest.key();
     match error {
-        ClusterError::Conflict { fields, .. } if fields.iter().any(|field| field.manager == ARGO) => git_mode(key),
-        ClusterError::Conflict { .. } => {
-            let namespace = key.namespace.as_ref().map(|name| format!(" --namespace {name}")).unwrap_or_default();
-            blocked(format!(
-                "{error}; to hand it over, run `kubectl label {} {}{namespace} {}={}`",
-                key.kind.to_lowercase(),
-                key.name,
-                labels::MANAGED_BY,
-                labels::MANAGER
-            ))
-        }
-        // The guard policy of our own: the namespace was made by others since the index looked.
-        ClusterError::Refused { status: 403, ref message, .. } if message.contains("is not a tenant's") => {
-            blocked(error.to_string())
+        ClusterError::Conflict { fields, .. } if fields.iter().any(|field| field.manager == ARGO) => git_mode(&key),
+        ClusterError::Conflict { .. } => blocked(format!(
+            "{error}; to hand it over, run `kubectl label {} {}={}`",
+            at(&key),
+            labels::MANAGED_BY,
+            labels::MANAGER
+        )),
+        // The guard policy of our own: others made the namespace since the index looked.
+        ClusterError::Refused { status: 403, message, .. } if message.contains("is not a tenant's") => {
+            let tenant = manifest.body.pointer("/metadata/labels").and_then(|all| all.get(labels::TENANT)?.as_str());
+            foreign(&manifest.name, tenant.unwrap_or_default())
         }
         other => other.into(),
     }

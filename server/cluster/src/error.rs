@@ -86,12 +86,20 @@ impl ClusterError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Busy { .. } | Self::Deadline { .. } => true,
-            Self::Refused { status, .. } => *status >= 500,
+            // An API server that just started knows no roles for a moment.
+            Self::Refused { status, message, .. } => *status >= 500 || lacks_rights(message),
             Self::Conflict { .. } | Self::BadKubeconfig { .. } | Self::Answer { .. } | Self::Manifest(_) => {
                 false
             }
         }
     }
+}
+
+/// Is it the text of RBAC, `User "…" cannot patch resource "…"`, and not that of an admission policy?
+pub(crate) fn lacks_rights(message: &str) -> bool {
+    message.split_once("User \"").is_some_and(|(_, rest)| {
+        rest.split_once("\" cannot ").is_some_and(|(_, rest)| rest.contains(" resource \""))
+    })
 }
 
 fn list(fields: &[FieldConflict]) -> String {

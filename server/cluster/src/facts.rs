@@ -107,7 +107,8 @@ impl PodState {
         }
         let spec = pod.spec.as_ref()?;
         let inits = spec.init_containers.as_deref().unwrap_or_default();
-        let names: BTreeSet<_> = inits.iter().chain(&spec.containers).flat_map(asked).map(|(name, _)| name).collect();
+        let names: BTreeSet<_> =
+            inits.iter().chain(&spec.containers).flat_map(asked).map(|(name, _)| name).collect();
         let amount = |container: &Container, resource: &ResourceName| {
             asked(container).find(|(name, _)| name == resource).map_or(0, |(_, amount)| amount)
         };
@@ -136,9 +137,9 @@ impl PodState {
 fn asked(container: &Container) -> impl Iterator<Item = (ResourceName, u32)> {
     let resources = container.resources.as_ref();
     let list = resources.and_then(|resources| resources.requests.as_ref().or(resources.limits.as_ref()));
-    list.into_iter().flatten().filter_map(|(name, amount)| {
-        Some((ResourceName::new(name.clone()).ok()?, amount.0.parse().ok()?))
-    })
+    list.into_iter()
+        .flatten()
+        .filter_map(|(name, amount)| Some((ResourceName::new(name.clone()).ok()?, amount.0.parse().ok()?)))
 }
 
 /// Puts the picture together.
@@ -160,7 +161,8 @@ pub(crate) fn facts(index: &Index, cluster: &ClusterName) -> ClusterFacts {
     }
     let mut used: BTreeMap<&str, BTreeMap<ResourceName, u32>> = BTreeMap::new();
     for ((node, namespace, resource), amount) in &uses {
-        let of = namespaces.entry(namespace.clone()).or_default().resources.entry(resource.clone()).or_default();
+        let of =
+            namespaces.entry(namespace.clone()).or_default().resources.entry(resource.clone()).or_default();
         match node {
             Some(node) => {
                 of.running = of.running.saturating_add(*amount);
@@ -190,7 +192,12 @@ pub(crate) fn facts(index: &Index, cluster: &ClusterName) -> ClusterFacts {
             DeviceUse { node, namespace, resource, amount, tenant }
         })
         .collect();
-    ClusterFacts { nodes, namespaces, device_classes: index.device_classes.iter().cloned().collect(), devices }
+    ClusterFacts {
+        nodes,
+        namespaces,
+        device_classes: index.device_classes.iter().cloned().collect(),
+        devices,
+    }
 }
 
 #[cfg(test)]

@@ -34,11 +34,12 @@ pub struct Drift {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Seen {
     fingerprint: Option<String>,
-    version: String,
+    pub(crate) version: String,
     pub(crate) uid: String,
     /// Who wrote after us, or in the same second, beside the status.
     touched_by: Option<String>,
-    argo: bool,
+    /// Argo CD writes it.
+    pub(crate) argo: bool,
     ours: bool,
     tenant: Option<String>,
     pub(crate) terminating: bool,
@@ -91,9 +92,11 @@ pub(crate) struct Index {
 impl Seen {
     pub(crate) fn of(meta: &ObjectMeta) -> Self {
         let label = |key: &str| meta.labels.as_ref().and_then(|labels| labels.get(key)).cloned();
-        let writers = meta.managed_fields.iter().flatten().filter(|entry| {
-            entry.subresource.as_deref().unwrap_or_default().is_empty()
-        });
+        let writers = meta
+            .managed_fields
+            .iter()
+            .flatten()
+            .filter(|entry| entry.subresource.as_deref().unwrap_or_default().is_empty());
         let mut ours = None;
         let mut last_other = None;
         let mut argo = false;
@@ -135,10 +138,11 @@ impl Seen {
         if !self.ours {
             return Standing::Unknown;
         }
-        if self.fingerprint.as_deref() == Some(fingerprint) && !self.suspect() {
-            return Standing::Same;
+        if self.argo {
+            return Standing::Argo;
         }
-        if self.argo { Standing::Argo } else { Standing::Different }
+        let same = self.fingerprint.as_deref() == Some(fingerprint) && !self.suspect();
+        if same { Standing::Same } else { Standing::Different }
     }
 }
 
@@ -250,7 +254,8 @@ impl Index {
             }
             Event::Init => {}
             Event::InitDone => {
-                let missing: Vec<_> = self.quotas.keys().filter(|key| !list.contains(*key)).cloned().collect();
+                let missing: Vec<_> =
+                    self.quotas.keys().filter(|key| !list.contains(*key)).cloned().collect();
                 for key in missing {
                     self.quotas.remove(&key);
                     self.gone(key, &mut change);
@@ -294,12 +299,17 @@ impl Index {
             let seen = Seen { touched_by: None, ..quota.seen.clone() };
             return match seen.standing(fingerprint) {
                 Standing::Same if !same => {
-                    if seen.argo { Standing::Argo } else { Standing::Different }
+                    if seen.argo {
+                        Standing::Argo
+                    } else {
+                        Standing::Different
+                    }
                 }
                 other => other,
             };
         }
-        let seen = if key.kind == "Namespace" { self.namespaces.get(&key.name) } else { self.objects.get(key) };
+        let seen =
+            if key.kind == "Namespace" { self.namespaces.get(&key.name) } else { self.objects.get(key) };
         seen.map_or(Standing::Unknown, |seen| seen.standing(fingerprint))
     }
 
@@ -325,26 +335,22 @@ impl Index {
     }
 
     /// Notes what we wrote, before the watch tells it.
-    pub(crate) fn applied(&mut self, key: &Key, fingerprint: &str, version: &str, uid: &str, tenant: Option<&str>) {
-        let seen = if key.kind == "Namespace" {
-            self.namespaces.entry(key.name.clone()).or_default()
-        } else if key.kind == "ResourceQuota" {
-            &mut self.quotas.entry(key.clone()).or_default().seen
-        } else {
-            self.objects.entry(key.clone()).or_default()
+    pub(crate) fn applied(&mut self, key: &Key, mut new: Seen) {
+        let old = match key.kind.as_str() {
+            "Namespace" => self.namespaces.entry(key.name.clone()).or_default(),
+            "ResourceQuota" => &mut self.quotas.entry(key.clone()).or_default().seen,
+            _ => self.objects.entry(key.clone()).or_default(),
         };
-        seen.settled = Some(version.to_owned());
+        let version = new.version.clone();
         // What the watch saw of a later version stays.
-        if seen.version.is_empty() || older(&seen.version, version) {
-            seen.fingerprint = Some(fingerprint.to_owned());
-            if key.kind != "ResourceQuota" {
+        if old.version.is_empty() || older(&old.version, &version) {
+            if key.kind == "ResourceQuota" {
                 // Of a quota the version is that of its limits, which only the watch tells.
-                seen.version = version.to_owned();
+                new.version.clone_from(&old.version);
             }
-            seen.uid = uid.to_owned();
-            seen.ours = true;
-            seen.tenant = tenant.map(str::to_owned);
+            *old = new;
         }
+        old.settled = Some(version);
     }
 
     /// Notes that we are about to delete an object.
@@ -361,16 +367,23 @@ impl Index {
     /// compares. The text says what is missing.
     pub(crate) fn covers(&self, key: &Key, spec: &BTreeMap<String, String>) -> Result<(), String> {
         let quota = self.quotas.get(key).ok_or_else(|| "it is not there".to_owned())?;
-        if quota.seen.settled.as_ref().is_some_and(|settled| {
-            quota.seen.version.is_empty() || older(&quota.seen.version, settled)
-        }) {
+        if quota
+            .seen
+            .settled
+            .as_ref()
+            .is_some_and(|settled| quota.seen.version.is_empty() || older(&quota.seen.version, settled))
+        {
             return Err("the watch is behind".to_owned());
         }
         for (name, limit) in spec {
             match quota.hard.get(name) {
-                Some(hard) if !same_amount(hard, limit) => return Err(format!("{name} is at {hard}, not {limit}")),
+                Some(hard) if !same_amount(hard, limit) => {
+                    return Err(format!("{name} is at {hard}, not {limit}"));
+                }
                 None => return Err(format!("{name} has no limit yet")),
-                Some(_) if !quota.used.contains_key(name) => return Err(format!("{name} is not counted yet")),
+                Some(_) if !quota.used.contains_key(name) => {
+                    return Err(format!("{name} is not counted yet"));
+                }
                 Some(_) => {}
             }
         }

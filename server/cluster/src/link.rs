@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use http::{Method, Request, header};
 use http_body_util::BodyExt;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::client::Body;
 use kube::core::Status;
 use plan::labels;
@@ -14,8 +15,8 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use crate::error::{ClusterError, FieldConflict};
-use crate::index::ARGO;
+use crate::error::{ClusterError, FieldConflict, lacks_rights};
+use crate::index::{ARGO, Seen};
 use crate::{kubeconfig, path, retry};
 
 /// Bounds of a link.
@@ -44,6 +45,8 @@ pub struct Applied {
     pub uid: String,
     /// Whether it was not there before.
     pub created: bool,
+    /// What the answer says about the object.
+    pub(crate) seen: Seen,
 }
 
 /// Version of an API server.
@@ -79,14 +82,7 @@ struct Reply {
 
 #[derive(Deserialize)]
 struct Named {
-    metadata: NamedMetadata,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct NamedMetadata {
-    resource_version: String,
-    uid: String,
+    metadata: ObjectMeta,
 }
 
 impl Link {
@@ -143,7 +139,8 @@ impl Link {
             Err(error @ ClusterError::Conflict { .. }) => error,
             other => return other,
         };
-        if matches!(&refused, ClusterError::Conflict { fields, .. } if fields.iter().any(|field| field.manager == ARGO)) {
+        if matches!(&refused, ClusterError::Conflict { fields, .. } if fields.iter().any(|field| field.manager == ARGO))
+        {
             return Err(refused);
         }
         let live = self.get(&manifest.key()).await?;
@@ -172,10 +169,12 @@ impl Link {
         };
         let reply = self.call(&call).await?;
         let named: Named = reply.expect(&call)?.read(&call)?;
+        let seen = Seen::of(&named.metadata);
         Ok(Applied {
-            resource_version: named.metadata.resource_version,
-            uid: named.metadata.uid,
+            resource_version: seen.version.clone(),
+            uid: seen.uid.clone(),
             created: reply.status == 201,
+            seen,
         })
     }
 
@@ -223,7 +222,11 @@ impl Link {
     pub async fn would_refuse(&self, manifest: &Manifest) -> Result<Option<String>, ClusterError> {
         let call = Call {
             method: Method::POST,
-            target: format!("{}?dryRun=All&fieldManager={}", path::collection(&manifest.key())?, labels::MANAGER),
+            target: format!(
+                "{}?dryRun=All&fieldManager={}",
+                path::collection(&manifest.key())?,
+                labels::MANAGER
+            ),
             content_type: "application/json",
             body: manifest.body.to_string().into_bytes(),
         };
@@ -268,7 +271,8 @@ impl Link {
     /// # Errors
     /// As the API server answers.
     pub async fn version(&self) -> Result<Version, ClusterError> {
-        let what = || ClusterError::Answer { what: "GET /version".to_owned(), why: "no version in it".to_owned() };
+        let what =
+            || ClusterError::Answer { what: "GET /version".to_owned(), why: "no version in it".to_owned() };
         let value = self.get_at("/version".to_owned()).await?.ok_or_else(what)?;
         let text = |field: &str| value.get(field).and_then(Value::as_str).ok_or_else(what);
         let digits: String = text("minor")?.chars().take_while(char::is_ascii_digit).collect();
@@ -330,17 +334,20 @@ impl Link {
 
 impl Reply {
     /// Is it worth another try? Internal errors are often of a moment (a new leader of etcd), but not always (a broken
-    /// webhook), so they get three.
+    /// webhook), so they get three. An API server that just started knows no roles for a moment and refuses everybody
+    /// for lack of rights; so does one that has not heard yet of a role that was just bound.
     fn is_transient(&self, attempt: u32) -> bool {
         match self.status {
             429 | 503 | 504 => true,
             500 | 502 => attempt < 3,
+            403 => attempt < 7 && lacks_rights(&self.status_object().message),
             _ => false,
         }
     }
 
     fn status_object(&self) -> Status {
-        let parsed = serde_json::from_slice::<Status>(&self.body).ok().filter(|status| !status.message.is_empty());
+        let parsed =
+            serde_json::from_slice::<Status>(&self.body).ok().filter(|status| !status.message.is_empty());
         parsed.unwrap_or_else(|| {
             let text: String = String::from_utf8_lossy(&self.body).trim().chars().take(400).collect();
             Status { message: if text.is_empty() { "no text".to_owned() } else { text }, ..Status::default() }
@@ -348,8 +355,12 @@ impl Reply {
     }
 
     fn busy(&self) -> ClusterError {
+        let Status { reason, message, .. } = self.status_object();
+        if self.status == 403 {
+            return ClusterError::Refused { status: 403, reason, message };
+        }
         ClusterError::Busy {
-            message: format!("{} {}", self.status, self.status_object().message),
+            message: format!("{} {message}", self.status),
             retry_after: self.retry_after,
         }
     }

@@ -132,7 +132,11 @@ impl Member {
         Self::over(emitter, probe, options).await
     }
 
-    pub(crate) async fn over(emitter: Link, probe: Link, options: MemberOptions) -> Result<Self, ClusterError> {
+    pub(crate) async fn over(
+        emitter: Link,
+        probe: Link,
+        options: MemberOptions,
+    ) -> Result<Self, ClusterError> {
         let (shared, drifts) = Shared::new();
         let mut tasks = JoinSet::new();
         let (sources, mut news) = start(&emitter.client(), &shared, &mut tasks);

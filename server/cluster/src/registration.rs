@@ -54,7 +54,8 @@ impl Identities {
 
 /// The end in a token's own words; its signature is for the API server to check.
 fn expiry(token: &str) -> Option<Timestamp> {
-    let claims: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?).ok()?;
+    let claims: Value =
+        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(token.split('.').nth(1)?).ok()?).ok()?;
     chrono::DateTime::from_timestamp(claims.get("exp")?.as_i64()?, 0)
 }
 
@@ -115,16 +116,14 @@ pub async fn renew(by: &Link, kubeconfig: &str) -> Result<Identities, ClusterErr
 }
 
 async fn token(by: &Link, kubeconfig: &str, account: &str) -> Result<String, ClusterError> {
-    let target =
-        format!("/api/v1/namespaces/{}/serviceaccounts/{account}/token", labels::SYSTEM_NAMESPACE);
+    let target = format!("/api/v1/namespaces/{}/serviceaccounts/{account}/token", labels::SYSTEM_NAMESPACE);
     let request = json!({
         "apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest",
         "spec": {"expirationSeconds": TOKEN_SECONDS},
     });
     let answer = by.post(target.clone(), &request).await?;
-    let token = answer.pointer("/status/token").and_then(Value::as_str).ok_or_else(|| ClusterError::Answer {
-        what: format!("POST {target}"),
-        why: "no token in it".to_owned(),
+    let token = answer.pointer("/status/token").and_then(Value::as_str).ok_or_else(|| {
+        ClusterError::Answer { what: format!("POST {target}"), why: "no token in it".to_owned() }
     })?;
     kubeconfig::with_token(kubeconfig, account, token)
 }
@@ -137,7 +136,11 @@ async fn established(admin: &Link, key: &Key) -> Result<(), ClusterError> {
         let is = |condition: &Value, field: &str, value: &str| {
             condition.get(field).and_then(Value::as_str) == Some(value)
         };
-        if conditions.into_iter().flatten().any(|one| is(one, "type", "Established") && is(one, "status", "True")) {
+        if conditions
+            .into_iter()
+            .flatten()
+            .any(|one| is(one, "type", "Established") && is(one, "status", "True"))
+        {
             return Ok(());
         }
         if Instant::now() >= end {

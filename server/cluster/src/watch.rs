@@ -73,7 +73,11 @@ pub(crate) enum Progress {
 }
 
 /// Starts all sources. Each sends [`Progress`] to the receiver.
-pub(crate) fn start(client: &Client, shared: &Shared, tasks: &mut JoinSet<()>) -> (usize, mpsc::Receiver<Progress>) {
+pub(crate) fn start(
+    client: &Client,
+    shared: &Shared,
+    tasks: &mut JoinSet<()>,
+) -> (usize, mpsc::Receiver<Progress>) {
     let (news, receiver) = mpsc::channel(64);
     let ours = watcher::Config::default().labels(&format!("{}={}", labels::MANAGED_BY, labels::MANAGER));
     let all = watcher::Config::default();
@@ -87,7 +91,8 @@ pub(crate) fn start(client: &Client, shared: &Shared, tasks: &mut JoinSet<()>) -
         let api = metadata(client, known.group, known.version, known.kind, known.plural);
         let (shared, api_version) = (shared.clone(), known.api_version());
         add(Box::pin(follow(api, ours.clone(), news.clone(), move |event| {
-            shared.change(|index| index.object(&api_version, known.kind, map(event, |object| object.metadata)));
+            shared
+                .change(|index| index.object(&api_version, known.kind, map(event, |object| object.metadata)));
         })));
     }
     let namespaces = metadata(client, "", "v1", "Namespace", "namespaces");

@@ -209,8 +209,12 @@ impl Repo {
         };
         self.one_folder_each(&index, commit).await?;
         let folder = &commit.folder;
-        let held =
-            self.git("ls-files").index(&index).args(["-z", "--", &format!(":(literal){folder}/")]).text().await?;
+        let held = self
+            .git("ls-files")
+            .index(&index)
+            .args(["-z", "--", &format!(":(literal){folder}/")])
+            .text()
+            .await?;
         let mut lines = String::new();
         for old in held.split('\0').filter(|path| !path.is_empty()) {
             lines.push_str(&format!("0 {:040}\t{old}\0", 0));
@@ -302,8 +306,7 @@ fn blob_of(answer: &[u8]) -> Option<String> {
 }
 
 fn entry(text: &str) -> Result<LogEntry, GitError> {
-    let unknown =
-        || GitError::Answer { command: "log".to_owned(), answer: text.chars().take(80).collect() };
+    let unknown = || GitError::Answer { command: "log".to_owned(), answer: text.chars().take(80).collect() };
     let mut fields = text.splitn(4, '\u{1f}');
     let mut next = || fields.next().ok_or_else(unknown);
     let (id, at, author, message) = (next()?, next()?, next()?, next()?);

@@ -30,7 +30,8 @@ async fn paths(repo: &Repo) -> Vec<String> {
 #[tokio::test]
 async fn a_folder_is_replaced_and_others_stay() {
     let (_dir, repo) = fresh().await;
-    let first = repo.commit(&commit("prod/vision", &[("a.yaml", "a: 1\n"), ("ns/b.yaml", "b")])).await.unwrap();
+    let first =
+        repo.commit(&commit("prod/vision", &[("a.yaml", "a: 1\n"), ("ns/b.yaml", "b")])).await.unwrap();
     repo.commit(&commit("prod/vision-lab", &[("a.yaml", "other\n")])).await.unwrap();
     let third = repo.commit(&commit("prod/vision", &[("a.yaml", "a: 2\n"), ("c.yaml", "")])).await.unwrap();
     assert_ne!(first.unwrap(), third.unwrap());
@@ -108,7 +109,11 @@ async fn case_40_a_renamed_folder_and_a_namespace_in_two_folders_are_refused() {
     let other = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: team-rose\n";
     repo.commit(&commit("prod/iris", &[("namespace.yaml", namespace)])).await.unwrap();
     let refused = repo.commit(&commit("prod/iris-lab", &[("namespace.yaml", namespace)])).await.unwrap_err();
-    assert!(refused.to_string().contains("namespace team-iris is already described by `prod/iris/namespace.yaml`"));
+    assert!(
+        refused
+            .to_string()
+            .contains("namespace team-iris is already described by `prod/iris/namespace.yaml`")
+    );
     // The same name in another cluster is another namespace, and another name beside it is no clash.
     repo.commit(&commit("edge/iris-lab", &[("namespace.yaml", namespace)])).await.unwrap();
     repo.commit(&commit("prod/rose", &[("namespace.yaml", other)])).await.unwrap();
