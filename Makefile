@@ -26,6 +26,7 @@ test: setup-test lint ## everything: set-up, formatting, lints, tests with real 
 	@$(step) pages .setup/frontend
 	@$(step) 'build for tests' cargo build --quiet -p gpuaas -p gpuaas-kit
 	@$(step) tests $(cluster) exec -- cargo nextest run --workspace
+	@$(step) 'tests of the pages' cargo nextest run $(frontend) --features ssr,sample
 	@test ! -e e2e/package.json || $(step) browser npm --prefix e2e test
 
 setup-test:
@@ -34,7 +35,7 @@ setup-test:
 lint: ## formatting and clippy, warnings refused
 	@$(step) formatting cargo fmt --all --check
 	@$(step) clippy cargo clippy --quiet --workspace --exclude gpuaas-frontend --all-targets -- -D warnings
-	@$(step) 'clippy, pages on the server' cargo clippy --quiet $(frontend) --features ssr --all-targets -- -D warnings
+	@$(step) 'clippy, pages on the server' cargo clippy --quiet $(frontend) --features ssr,sample --all-targets -- -D warnings
 	@$(step) 'clippy, pages in the browser' cargo clippy --quiet $(frontend) --features hydrate $(wasm) -- -D warnings
 
 fmt: ## format all Rust sources
