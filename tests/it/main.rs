@@ -2,6 +2,7 @@
 
 mod charge;
 mod cluster_kit;
+mod enforce;
 mod flow;
 mod store;
 mod tenant_policy;
