@@ -4,5 +4,7 @@ mod charge;
 mod cluster_kit;
 mod enforce;
 mod flow;
+mod http;
 mod store;
+mod sweep;
 mod tenant_policy;

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicI64, Ordering},
 };
 
-use app::{App, Clock, Ctx, Entropy, Once, Parts, Vault};
+use app::{App, Clock, Ctx, Once, Parts, Vault};
 use axum::{Router, body::Body};
 use chrono::{Duration, NaiveDate};
 use domain::{
@@ -22,8 +22,10 @@ use server::{
     http::{Site, router},
     wire::{self, SystemEntropy},
 };
+use sqlx::{AssertSqlSafe, Connection as _, SqliteConnection};
 use store::Store;
 use tempfile::TempDir;
+use tokio::sync::OnceCell;
 use tower::ServiceExt as _;
 
 /// Password of every account in tests.
@@ -52,7 +54,7 @@ pub(crate) struct Portal {
     pub(crate) clock: Arc<TestClock>,
     pub(crate) admin: Ctx,
     router: Router,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 /// The first of January 2027, noon.
@@ -80,20 +82,37 @@ pub(crate) fn router_over(app: App) -> Router {
     router(wire::web(app, PublicUrl::loopback(HOST.parse().unwrap()), Site::default()))
 }
 
+/// A database that is made once in this process and copied: hashing passwords is slow on purpose.
+static FLEET: OnceCell<Snapshot> = OnceCell::const_new();
+
+/// A database as a file that nobody has open.
+pub(crate) struct Snapshot {
+    folder: TempDir,
+    admin: Ctx,
+}
+
+fn database(folder: &TempDir) -> String {
+    format!("sqlite:{}?mode=rwc", folder.path().join("t.db").display())
+}
+
 impl Portal {
     /// With `admin`, and nothing else.
     pub(crate) async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite:{}?mode=rwc", folder.path().join("t.db").display());
-        let (app, clock) = app_over(Store::open(&url).await.unwrap(), &folder).await;
+        let (app, clock) = app_over(Store::open(&database(&folder)).await.unwrap(), &folder).await;
         let token = app.first_start_token().await.unwrap().unwrap();
         let actor = app.finish_setup(&token, "admin", "Admin", PASSWORD).await.unwrap();
-        Self { router: router_over(app.clone()), app, clock, admin: Ctx { actor }, _folder: folder }
+        Self { router: router_over(app.clone()), app, clock, admin: Ctx { actor }, folder }
     }
 
     /// With a cluster `c`, a pool and an offering `h100` of eight GPUs, the teams `vision` and `language`, and the
     /// accounts `approver`, `auditor`, `lead`, `member`, `viewer` (all three of vision) and `stranger`.
     pub(crate) async fn with_fleet() -> Self {
+        let make = async || Self::make_fleet().await.snapshot().await;
+        Self::copy(FLEET.get_or_init(make).await).await
+    }
+
+    async fn make_fleet() -> Self {
         let portal = Self::new().await;
         fleet(&portal.app, &portal.admin, 8).await;
         for (login, roles) in [
@@ -114,6 +133,25 @@ impl Portal {
             portal.app.set_member(&portal.admin, &"vision".parse().unwrap(), login, role).await.unwrap();
         }
         portal
+    }
+
+    /// The database as it is now.
+    pub(crate) async fn snapshot(&self) -> Snapshot {
+        let folder = tempfile::tempdir().unwrap();
+        let mut conn = SqliteConnection::connect(&database(&self.folder)).await.unwrap();
+        let vacuum = format!("VACUUM INTO '{}'", folder.path().join("t.db").display());
+        sqlx::query(AssertSqlSafe(vacuum)).execute(&mut conn).await.unwrap();
+        conn.close().await.unwrap();
+        Snapshot { folder, admin: self.admin.clone() }
+    }
+
+    /// A portal of its own that begins where the snapshot was taken.
+    pub(crate) async fn copy(snapshot: &Snapshot) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::copy(snapshot.folder.path().join("t.db"), folder.path().join("t.db")).unwrap();
+        let (app, clock) = app_over(Store::open(&database(&folder)).await.unwrap(), &folder).await;
+        clock.advance(Duration::hours(1));
+        Self { router: router_over(app.clone()), app, clock, admin: snapshot.admin.clone(), folder }
     }
 
     /// Somebody without a session.
