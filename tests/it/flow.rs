@@ -12,9 +12,18 @@ use domain::{
     request::Ask,
     shape::Shape,
 };
-use k8s_openapi::api::{core::v1::{Namespace, Pod, ResourceQuota}, rbac::v1::RoleBinding};
-use kit::{cluster::{Cluster, Options}, wait_for};
-use kube::{Api, api::{DeleteParams, ListParams, Patch, PatchParams}};
+use k8s_openapi::api::{
+    core::v1::{Namespace, Pod, ResourceQuota},
+    rbac::v1::RoleBinding,
+};
+use kit::{
+    cluster::{Cluster, Options},
+    wait_for,
+};
+use kube::{
+    Api,
+    api::{DeleteParams, ListParams, Patch, PatchParams},
+};
 use serde_json::json;
 use world::{World, create, gpu_pod, limits, shared};
 
@@ -26,7 +35,7 @@ async fn a_request_becomes_a_namespace_that_refuses_quota_plus_one_and_everythin
     let client = cluster.client().await.unwrap();
     let world = World::new("fa", Some(&cluster.kubeconfig().text)).await;
     let offering = world.offering("h100", "nvidia.com/gpu", Mode::Whole, 16).await;
-    let _kubelet = world.nodes(client.clone(), "h100", 2).await;
+    let _kubelet = world.nodes(client.clone(), "h100", 2, "nvidia.com/gpu").await;
     let (team, other) = (world.team("vision").await, world.team("speech").await);
     let grant = world.grant(&team, &offering, 4, true).await;
     let neighbour = world.grant(&other, &offering, 2, true).await;
@@ -44,7 +53,12 @@ async fn a_request_becomes_a_namespace_that_refuses_quota_plus_one_and_everythin
         async move { create(&person, namespace, &pod).await.unwrap_err() }
     };
     let text = refused(gpu_pod("five", Some(&pool), &ask(1))).await;
-    assert!(text.contains("exceeded quota: gpuaas, requested: requests.nvidia.com/gpu=1, used: requests.nvidia.com/gpu=4"), "{text}");
+    assert!(
+        text.contains(
+            "exceeded quota: gpuaas, requested: requests.nvidia.com/gpu=1, used: requests.nvidia.com/gpu=4"
+        ),
+        "{text}"
+    );
     let text = refused(gpu_pod("foreign", Some(&pool), &json!({foreign.as_str(): "1"}))).await;
     assert!(text.contains(&format!("{foreign} is not granted to this namespace")), "{text}");
     let text = refused(gpu_pod("unlisted", Some(&pool), &json!({"nvidia.com/mig-1g.10gb": "1"}))).await;
@@ -56,9 +70,16 @@ async fn a_request_becomes_a_namespace_that_refuses_quota_plus_one_and_everythin
 
     let view = world.look(&team, grant).await;
     let answers = view.namespace.unwrap().probes;
-    assert!(answers.iter().any(|p| p.layer == "policy") && answers.iter().any(|p| p.layer == "quota"), "{answers:?}");
+    assert!(
+        answers.iter().any(|p| p.layer == "policy") && answers.iter().any(|p| p.layer == "quota"),
+        "{answers:?}"
+    );
     assert!(answers.iter().all(|p| p.refused), "{answers:?}");
-    wait_for("the running pod in the ledger", SOON, || async { (world.look(&team, grant).await.holding.running == 4).then_some(()) }).await.unwrap();
+    wait_for("the running pod in the ledger", SOON, || async {
+        (world.look(&team, grant).await.holding.running == 4).then_some(())
+    })
+    .await
+    .unwrap();
     world.stop().await;
 }
 
@@ -68,7 +89,7 @@ async fn a_move_from_one_team_to_another_has_two_phases_and_never_passes_the_cap
     let client = cluster.client().await.unwrap();
     let world = World::new("fb", Some(&cluster.kubeconfig().text)).await;
     let offering = world.offering("h100", "nvidia.com/gpu", Mode::Whole, 8).await;
-    let _kubelet = world.nodes(client.clone(), "h100", 1).await;
+    let _kubelet = world.nodes(client.clone(), "h100", 1, "nvidia.com/gpu").await;
     let (red, blue) = (world.team("red").await, world.team("blue").await);
     let held = world.grant(&red, &offering, 8, false).await;
 
@@ -79,16 +100,24 @@ async fn a_move_from_one_team_to_another_has_two_phases_and_never_passes_the_cap
         while !ended.is_cancelled() {
             let mut sum = 0;
             for name in &names {
-                let quota = Api::<ResourceQuota>::namespaced(watching.clone(), name).get_opt("gpuaas").await.unwrap();
-                let hard = quota.and_then(|q| q.status?.hard).and_then(|h| h.get("requests.nvidia.com/gpu").map(|q| q.0.clone()));
+                let quota =
+                    Api::<ResourceQuota>::namespaced(watching.clone(), name).get_opt("gpuaas").await.unwrap();
+                let hard = quota
+                    .and_then(|q| q.status?.hard)
+                    .and_then(|h| h.get("requests.nvidia.com/gpu").map(|q| q.0.clone()));
                 sum += hard.map_or(0, |text| text.parse::<u32>().unwrap());
             }
             most = most.max(sum);
         }
         most
     });
-    let Err(AppError::Short { shortfalls, .. }) = world.try_grant(&blue, &offering, 8, false).await else { panic!("nothing was free") };
-    assert_eq!((shortfalls[0].limit, shortfalls[0].used, shortfalls[0].requested, shortfalls[0].shortfall), (8, 8, 8, 8));
+    let Err(AppError::Short { shortfalls, .. }) = world.try_grant(&blue, &offering, 8, false).await else {
+        panic!("nothing was free")
+    };
+    assert_eq!(
+        (shortfalls[0].limit, shortfalls[0].used, shortfalls[0].requested, shortfalls[0].shortfall),
+        (8, 8, 8, 8)
+    );
     let lead = world.lead().await;
     world.app.give_back(&lead, &red, held, GiveBack { keep: None }, None, Once::none()).await.unwrap();
     // Approved in the same moment: the promise is made, the quota waits for the lowering.
@@ -108,19 +137,33 @@ async fn case_40_a_lease_that_ends_sets_the_quota_to_zero_and_deletes_nothing() 
     let client = cluster.client().await.unwrap();
     let world = World::new("fc", Some(&cluster.kubeconfig().text)).await;
     let offering = world.offering("h100", "nvidia.com/gpu", Mode::Whole, 8).await;
-    let _kubelet = world.nodes(client.clone(), "h100", 1).await;
+    let _kubelet = world.nodes(client.clone(), "h100", 1, "nvidia.com/gpu").await;
     let team = world.team("iris").await;
     let grant = world.grant(&team, &offering, 4, false).await;
     let pool = world.name("h100");
-    create(&client, team.as_str(), &gpu_pod("stays", Some(&pool), &json!({"nvidia.com/gpu": "2"}))).await.unwrap();
-    wait_for("the pod in the ledger", SOON, || async { (world.look(&team, grant).await.holding.running == 2).then_some(()) }).await.unwrap();
+    create(&client, team.as_str(), &gpu_pod("stays", Some(&pool), &json!({"nvidia.com/gpu": "2"})))
+        .await
+        .unwrap();
+    wait_for("the pod in the ledger", SOON, || async {
+        (world.look(&team, grant).await.holding.running == 2).then_some(())
+    })
+    .await
+    .unwrap();
 
     world.advance(8);
     world.reaches(&team, grant, GrantState::Ended).await;
     assert!(limits(&client, team.as_str()).await.values().all(|v| v == "0"));
     let bindings: Api<RoleBinding> = Api::namespaced(client.clone(), team.as_str());
     assert_eq!(bindings.list(&ListParams::default()).await.unwrap().items.len(), 0);
-    assert!(Api::<Namespace>::all(client.clone()).get(team.as_str()).await.unwrap().metadata.deletion_timestamp.is_none());
+    assert!(
+        Api::<Namespace>::all(client.clone())
+            .get(team.as_str())
+            .await
+            .unwrap()
+            .metadata
+            .deletion_timestamp
+            .is_none()
+    );
     let pods: Api<Pod> = Api::namespaced(client.clone(), team.as_str());
     assert!(pods.get("stays").await.unwrap().metadata.deletion_timestamp.is_none());
     // What still runs stays charged: only six of eight are free for others.
@@ -141,28 +184,49 @@ async fn case_04_lowering_below_use_stops_nothing_and_lets_nothing_new_in() {
     let client = cluster.client().await.unwrap();
     let world = World::new("fd", Some(&cluster.kubeconfig().text)).await;
     let offering = world.offering("h100", "nvidia.com/gpu", Mode::Whole, 8).await;
-    let _kubelet = world.nodes(client.clone(), "h100", 1).await;
+    let _kubelet = world.nodes(client.clone(), "h100", 1, "nvidia.com/gpu").await;
     let (blue, cyan) = (world.team("blue").await, world.team("cyan").await);
     let grant = world.grant(&blue, &offering, 6, false).await;
     let pool = world.name("h100");
     for name in ["a", "b", "c"] {
-        create(&client, blue.as_str(), &gpu_pod(name, Some(&pool), &json!({"nvidia.com/gpu": "2"}))).await.unwrap();
+        create(&client, blue.as_str(), &gpu_pod(name, Some(&pool), &json!({"nvidia.com/gpu": "2"})))
+            .await
+            .unwrap();
     }
-    wait_for("six running", SOON, || async { (world.look(&blue, grant).await.holding.running == 6).then_some(()) }).await.unwrap();
+    wait_for("six running", SOON, || async {
+        (world.look(&blue, grant).await.holding.running == 6).then_some(())
+    })
+    .await
+    .unwrap();
     let keep = Some(Shape { nodes: 4, per_node: 1 });
-    world.app.give_back(&world.lead().await, &blue, grant, GiveBack { keep }, None, Once::none()).await.unwrap();
+    world
+        .app
+        .give_back(&world.lead().await, &blue, grant, GiveBack { keep }, None, Once::none())
+        .await
+        .unwrap();
     world.reaches(&blue, grant, GrantState::Enforced).await;
     let holding = world.look(&blue, grant).await.holding;
     assert_eq!((holding.granted, holding.used(), holding.over()), (4, 6, 2));
-    let refused = create(&client, blue.as_str(), &gpu_pod("d", Some(&pool), &json!({"nvidia.com/gpu": "1"}))).await.unwrap_err();
+    let refused = create(&client, blue.as_str(), &gpu_pod("d", Some(&pool), &json!({"nvidia.com/gpu": "1"})))
+        .await
+        .unwrap_err();
     assert!(refused.contains("exceeded quota"), "{refused}");
-    let Err(AppError::Short { detail, .. }) = world.try_grant(&cyan, &offering, 3, false).await else { panic!("2 are free") };
+    let Err(AppError::Short { detail, .. }) = world.try_grant(&cyan, &offering, 3, false).await else {
+        panic!("2 are free")
+    };
     assert!(detail.contains("2 free of 8"), "{detail}");
     world.grant(&cyan, &offering, 2, false).await;
     for name in ["a", "b"] {
-        Api::<Pod>::namespaced(client.clone(), blue.as_str()).delete(name, &DeleteParams::default()).await.unwrap();
+        Api::<Pod>::namespaced(client.clone(), blue.as_str())
+            .delete(name, &DeleteParams::default())
+            .await
+            .unwrap();
     }
-    wait_for("the over-use to clear", SOON, || async { (world.look(&blue, grant).await.holding.over() == 0).then_some(()) }).await.unwrap();
+    wait_for("the over-use to clear", SOON, || async {
+        (world.look(&blue, grant).await.holding.over() == 0).then_some(())
+    })
+    .await
+    .unwrap();
     world.stop().await;
 }
 
@@ -172,16 +236,20 @@ async fn devices_of_pods_outside_team_namespaces_count() {
     let client = cluster.client().await.unwrap();
     let world = World::new("fe", Some(&cluster.kubeconfig().text)).await;
     let offering = world.offering("h100", "nvidia.com/gpu", Mode::Whole, 8).await;
-    let _kubelet = world.nodes(client.clone(), "h100", 1).await;
+    let _kubelet = world.nodes(client.clone(), "h100", 1, "nvidia.com/gpu").await;
     cluster.namespace("fe-legacy").await.unwrap();
-    create(&client, "fe-legacy", &gpu_pod("old", Some(&world.name("h100")), &json!({"nvidia.com/gpu": "5"}))).await.unwrap();
+    create(&client, "fe-legacy", &gpu_pod("old", Some(&world.name("h100")), &json!({"nvidia.com/gpu": "5"})))
+        .await
+        .unwrap();
     wait_for("the unmanaged use", SOON, || async {
         (world.app.find_offering(&world.admin, &offering).await.unwrap().free == 3).then_some(())
     })
     .await
     .unwrap();
     let team = world.team("vision").await;
-    let Err(AppError::Short { detail, .. }) = world.try_grant(&team, &offering, 4, false).await else { panic!("3 are free") };
+    let Err(AppError::Short { detail, .. }) = world.try_grant(&team, &offering, 4, false).await else {
+        panic!("3 are free")
+    };
     assert!(detail.contains("5 used outside team namespaces"), "{detail}");
     world.grant(&team, &offering, 3, false).await;
     world.stop().await;
@@ -193,14 +261,18 @@ async fn case_07_a_resource_that_a_node_begins_to_advertise_is_zero_for_everybod
     let client = cluster.client().await.unwrap();
     let world = World::new("ff", Some(&cluster.kubeconfig().text)).await;
     let offering = world.offering("h100", "nvidia.com/gpu", Mode::Whole, 8).await;
-    let kubelet = world.nodes(client.clone(), "h100", 1).await;
+    let kubelet = world.nodes(client.clone(), "h100", 1, "nvidia.com/gpu").await;
     let team = world.team("red").await;
     world.grant(&team, &offering, 2, true).await;
     let before = limits(&client, team.as_str()).await;
     assert_eq!(before["nvidia.com/gpu"], "2");
     assert!(!before.contains_key("example.com/ff-new"));
     kubelet.set_allocatable("ff-h100-01", "example.com/ff-new", Some("7")).await.unwrap();
-    wait_for("the explicit zero", SOON, || async { (limits(&client, team.as_str()).await.get("example.com/ff-new")? == "0").then_some(()) }).await.unwrap();
+    wait_for("the explicit zero", SOON, || async {
+        (limits(&client, team.as_str()).await.get("example.com/ff-new")? == "0").then_some(())
+    })
+    .await
+    .unwrap();
     world.stop().await;
 }
 
@@ -211,6 +283,8 @@ async fn case_38_every_change_reaches_the_cluster_and_foreign_edits_are_put_back
     let world = World::new("fg", Some(&cluster.kubeconfig().text)).await;
     let gpu = world.offering("h100", "nvidia.com/gpu", Mode::Whole, 16).await;
     let mig = world.offering("a100", "nvidia.com/mig-1g.10gb", Mode::Mig, 14).await;
+    let _gpus = world.nodes(client.clone(), "h100", 2, "nvidia.com/gpu").await;
+    let _slices = world.nodes(client.clone(), "a100", 2, "nvidia.com/mig-1g.10gb").await;
     let team = world.team("red").await;
     let whole = world.grant(&team, &gpu, 4, false).await;
     let slices = world.grant(&team, &mig, 7, false).await;
@@ -222,21 +296,41 @@ async fn case_38_every_change_reaches_the_cluster_and_foreign_edits_are_put_back
     world.decide(&team, Ask::Change { grant: whole, shape: Shape { nodes: 6, per_node: 1 } }).await.unwrap();
     world.reaches(&team, whole, GrantState::Enforced).await;
     assert_eq!(live().await, ("6".into(), "7".into()));
-    world.app.give_back(&world.lead().await, &team, slices, GiveBack { keep: None }, None, Once::none()).await.unwrap();
+    world
+        .app
+        .give_back(&world.lead().await, &team, slices, GiveBack { keep: None }, None, Once::none())
+        .await
+        .unwrap();
     world.reaches(&team, slices, GrantState::Ended).await;
     assert_eq!(live().await, ("6".into(), "0".into()));
 
     let quotas: Api<ResourceQuota> = Api::namespaced(client.clone(), team.as_str());
     let edit = json!({"spec": {"hard": {"requests.nvidia.com/gpu": "64"}}});
-    quotas.patch("gpuaas", &PatchParams { field_manager: Some("somebody".into()), ..PatchParams::default() }, &Patch::Merge(&edit)).await.unwrap();
+    quotas
+        .patch(
+            "gpuaas",
+            &PatchParams { field_manager: Some("somebody".into()), ..PatchParams::default() },
+            &Patch::Merge(&edit),
+        )
+        .await
+        .unwrap();
     wait_for("the ledger's value", SOON, || async { (live().await.0 == "6").then_some(()) }).await.unwrap();
     quotas.delete("gpuaas", &DeleteParams::default()).await.unwrap();
-    wait_for("the quota to be there again", SOON, || async { quotas.get_opt("gpuaas").await.unwrap().filter(|q| q.metadata.deletion_timestamp.is_none()) }).await.unwrap();
+    wait_for("the quota to be there again", SOON, || async {
+        quotas.get_opt("gpuaas").await.unwrap().filter(|q| q.metadata.deletion_timestamp.is_none())
+    })
+    .await
+    .unwrap();
     assert_eq!(live().await, ("6".into(), "0".into()));
     let drifts = store::audit::Filter { action: Some("namespace.drift".into()), ..Default::default() };
-    let seen = world.app.audit(&world.admin, &drifts, &store::Paging { after: None, limit: 50 }).await.unwrap();
+    let seen =
+        world.app.audit(&world.admin, &drifts, &store::Paging { after: None, limit: 50 }).await.unwrap();
     assert!(seen.items.iter().any(|e| e.detail.contains("somebody")), "{:?}", seen.items);
-    world.app.give_back(&world.lead().await, &team, whole, GiveBack { keep: None }, None, Once::none()).await.unwrap();
+    world
+        .app
+        .give_back(&world.lead().await, &team, whole, GiveBack { keep: None }, None, Once::none())
+        .await
+        .unwrap();
     world.reaches(&team, whole, GrantState::Ended).await;
     assert_eq!(live().await, ("0".into(), "0".into()));
     world.stop().await;
@@ -251,13 +345,18 @@ async fn an_api_server_that_is_away_blocks_with_the_reason_and_loses_nothing() {
     world.grant(&team, &offering, 1, false).await;
     cluster.stop_apiserver().unwrap();
     let grant = world.try_grant(&team, &offering, 3, false).await.unwrap();
-    wait_for("the reason", Duration::from_secs(60), || async { world.look(&team, grant).await.grant.blocked }).await.unwrap();
+    wait_for("the reason", Duration::from_secs(60), || async {
+        world.look(&team, grant).await.grant.blocked
+    })
+    .await
+    .unwrap();
     let view = world.look(&team, grant).await;
     assert_eq!(view.grant.state, GrantState::Applying);
     assert_eq!(view.holding.granted, 4, "approved, not applied, and counted");
     assert!(matches!(view.namespace.unwrap().enforcement, Enforcement::Blocked { .. }));
     cluster.restart_apiserver().await.unwrap();
-    world.reaches(&team, grant, GrantState::Enforced).await;
+    // The controller manager comes back at its own pace, up to half a minute after the API server.
+    world.reaches_within(&team, grant, GrantState::Enforced, Duration::from_secs(120)).await;
     let client = cluster.client().await.unwrap();
     assert_eq!(limits(&client, team.as_str()).await["nvidia.com/gpu"], "4");
     world.stop().await;
@@ -274,7 +373,11 @@ async fn without_a_cluster_every_decision_is_a_commit_and_a_lowering_waits_for_a
     let quota = repo.read(&format!("test/{red}/{red}/resourcequota-gpuaas.yaml")).await.unwrap().unwrap();
     assert!(quota.contains("requests.nvidia.com/gpu: \"8\""), "{quota}");
 
-    world.app.give_back(&world.lead().await, &red, held, GiveBack { keep: None }, None, Once::none()).await.unwrap();
+    world
+        .app
+        .give_back(&world.lead().await, &red, held, GiveBack { keep: None }, None, Once::none())
+        .await
+        .unwrap();
     let moved = world.try_grant(&blue, &offering, 8, false).await.unwrap();
     wait_for("blue to wait", SOON, || async { world.look(&blue, moved).await.grant.blocked }).await.unwrap();
     wait_for("red's zero", SOON, || async {

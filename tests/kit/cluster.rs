@@ -2,6 +2,7 @@
 
 pub mod audit;
 mod flags;
+mod site;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -129,6 +130,7 @@ impl Cluster {
             _temporary: temporary,
         };
         cluster.wait_until_ready().await?;
+        site::install(cluster.client().await?).await?;
         cluster.start_controllers()?;
         Ok(cluster)
     }

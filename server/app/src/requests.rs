@@ -85,7 +85,7 @@ impl App {
     ) -> Result<RequestView> {
         let stored = teams::lock(tx, team).await?;
         let offering = offering_of(tx, team, &ask).await?;
-        fleet::lock_offering(tx, &offering).await?;
+        store::offerings::lock(tx, &offering).await?.ok_or_else(|| no_offering(&offering))?;
         let wish = wish(tx, team, &ask).await?;
         if stored.retired || wish.offering.retired || wish.pool.retired {
             return Err(AppError::conflict(format!(
@@ -491,6 +491,10 @@ async fn offering_of(conn: &mut Conn, team: &TeamName, ask: &Ask) -> Result<Offe
     }
 }
 
+fn no_offering(name: &OfferingName) -> AppError {
+    AppError::invalid("ask.offering", format!("there is no offering `{name}`; see the catalogue"))
+}
+
 async fn running_grant(conn: &mut Conn, team: &TeamName, id: GrantId) -> Result<Grant> {
     let grant = store::grants::find(conn, team, id)
         .await?
@@ -512,9 +516,7 @@ async fn wish(conn: &mut Conn, team: &TeamName, ask: &Ask) -> Result<Wish> {
         }
     };
     let found = store::offerings::find(conn, &name).await?;
-    let offering = found.ok_or_else(|| {
-        AppError::invalid("ask.offering", format!("there is no offering `{name}`; see the catalogue"))
-    })?;
+    let offering = found.ok_or_else(|| no_offering(&name))?;
     let pool = fleet::find_pool(conn, &offering.pool).await?;
     let cluster = fleet::find_cluster(conn, &pool.cluster).await?;
     let before = grant.as_ref().map_or(0, Grant::amount);

@@ -80,7 +80,11 @@ impl App {
         change: ChangeTeam,
         expected: Option<i64>,
     ) -> Result<Team> {
-        ctx.allow(Action::ManagePeople, "teams")?;
+        // Members see the team, so they are told that they may not; for strangers it is not there.
+        ctx.allow_for(Action::ReadTeam, team)?;
+        if authorize(&ctx.actor, Action::ManagePeople, None) != Verdict::Allow {
+            return Err(AppError::Forbidden { detail: "only platform admins may do this".to_owned() });
+        }
         let mut tx = self.store().begin().await?;
         let found = find(&mut tx, team).await?;
         let wanted = Team {

@@ -168,6 +168,17 @@ impl Link {
             body: manifest.body.to_string().into_bytes(),
         };
         let reply = self.call(&call).await?;
+        // An object that is missing would be made, so only the kind itself can be what is not found.
+        if reply.status == 404 && reply.status_object().reason.is_empty() {
+            return Err(ClusterError::Refused {
+                status: 404,
+                reason: "NotServed".to_owned(),
+                message: format!(
+                    "the cluster has no kind {} ({}); install what brings it (for a NetworkAttachmentDefinition that is Multus), or do without",
+                    manifest.kind, manifest.api_version
+                ),
+            });
+        }
         let named: Named = reply.expect(&call)?.read(&call)?;
         let seen = Seen::of(&named.metadata);
         Ok(Applied {

@@ -9,7 +9,10 @@ use std::{
     time::Duration,
 };
 
-use app::{App, Clock, Ctx, Entropy, Once, Parts, Vault, jobs::{Runner, RunnerOptions}};
+use app::{
+    App, Clock, Ctx, Entropy, Once, Parts, Vault,
+    jobs::{Runner, RunnerOptions},
+};
 use domain::{
     Timestamp,
     api::{GrantView, NewCluster, NewOffering, NewPool, NewRequest, NewTeam, NewUser},
@@ -23,7 +26,11 @@ use domain::{
     shape::Shape,
 };
 use k8s_openapi::api::core::v1::{Pod, ResourceQuota};
-use kit::{cluster::Cluster, kubelet::{FakeKubelet, NodeGroup}, wait_for};
+use kit::{
+    cluster::Cluster,
+    kubelet::{FakeKubelet, NodeGroup},
+    wait_for,
+};
 use kube::{Api, Client, api::PostParams};
 use rand::RngCore as _;
 use serde_json::{Value, json};
@@ -139,7 +146,13 @@ impl World {
     }
 
     /// A pool, picked by its own label, and an offering of `resource` with `declared` devices.
-    pub(super) async fn offering(&self, name: &str, resource: &str, mode: Mode, declared: u32) -> OfferingName {
+    pub(super) async fn offering(
+        &self,
+        name: &str,
+        resource: &str,
+        mode: Mode,
+        declared: u32,
+    ) -> OfferingName {
         let pool = NewPool {
             name: PoolName::new(self.name(name)).unwrap(),
             cluster: self.cluster.clone(),
@@ -165,7 +178,11 @@ impl World {
             kind,
             resource: ResourceName::new(resource).unwrap(),
             effective_milli: 1000,
-            per_unit: PerUnit { cpu: "4".parse().unwrap(), memory: "16Gi".parse().unwrap(), ephemeral_storage: "10Gi".parse().unwrap() },
+            per_unit: PerUnit {
+                cpu: "4".parse().unwrap(),
+                memory: "16Gi".parse().unwrap(),
+                ephemeral_storage: "10Gi".parse().unwrap(),
+            },
             per_pod_max: Some(8),
             declared,
             overcommit_percent: 100,
@@ -174,16 +191,23 @@ impl World {
         self.app.create_offering(&self.admin, offering, Once::none()).await.unwrap().name
     }
 
-    /// Nodes of a pool with eight GPUs each; waits until the ledger sees them.
-    pub(super) async fn nodes(&self, client: Client, pool: &str, count: u32) -> FakeKubelet {
+    /// Nodes of a pool with eight devices each; waits until the ledger sees them.
+    pub(super) async fn nodes(&self, client: Client, pool: &str, count: u32, resource: &str) -> FakeKubelet {
         let group = NodeGroup {
             name: self.name(pool),
             count,
             labels: [(POOL_LABEL.to_owned(), self.name(pool))].into(),
             taints: vec![],
-            allocatable: [("cpu", "64"), ("memory", "512Gi"), ("ephemeral-storage", "1Ti"), ("pods", "110"), ("nvidia.com/gpu", "8"), ("nvidia.com/sriov8001", "8")]
-                .map(|(k, v)| (k.to_owned(), v.to_owned()))
-                .into(),
+            allocatable: [
+                ("cpu", "64"),
+                ("memory", "512Gi"),
+                ("ephemeral-storage", "1Ti"),
+                ("pods", "110"),
+                (resource, "8"),
+                ("nvidia.com/sriov8001", "8"),
+            ]
+            .map(|(k, v)| (k.to_owned(), v.to_owned()))
+            .into(),
         };
         let kubelet = FakeKubelet::start(client, vec![group]).await.unwrap();
         let offering = self.offering_name(pool);
@@ -210,9 +234,20 @@ impl World {
     }
 
     /// Asks and approves; the error is the approval's.
-    pub(super) async fn try_grant(&self, team: &TeamName, offering: &OfferingName, amount: u32, partition: bool) -> app::Result<GrantId> {
+    pub(super) async fn try_grant(
+        &self,
+        team: &TeamName,
+        offering: &OfferingName,
+        amount: u32,
+        partition: bool,
+    ) -> app::Result<GrantId> {
         let until = self.app.now().date_naive() + chrono::Duration::days(7);
-        let ask = Ask::New { offering: offering.clone(), shape: Shape { nodes: amount, per_node: 1 }, partition, until };
+        let ask = Ask::New {
+            offering: offering.clone(),
+            shape: Shape { nodes: amount, per_node: 1 },
+            partition,
+            until,
+        };
         self.decide(team, ask).await
     }
 
@@ -223,7 +258,13 @@ impl World {
         Ok(self.app.approve_request(&self.approver, team, request.id, None).await?.request.grant.unwrap())
     }
 
-    pub(super) async fn grant(&self, team: &TeamName, offering: &OfferingName, amount: u32, partition: bool) -> GrantId {
+    pub(super) async fn grant(
+        &self,
+        team: &TeamName,
+        offering: &OfferingName,
+        amount: u32,
+        partition: bool,
+    ) -> GrantId {
         let id = self.try_grant(team, offering, amount, partition).await.unwrap();
         self.reaches(team, id, GrantState::Enforced).await;
         id
@@ -234,8 +275,21 @@ impl World {
     }
 
     pub(super) async fn reaches(&self, team: &TeamName, id: GrantId, state: GrantState) {
+        self.reaches_within(team, id, state, Duration::from_secs(40)).await;
+    }
+
+    pub(super) async fn reaches_within(
+        &self,
+        team: &TeamName,
+        id: GrantId,
+        state: GrantState,
+        limit: Duration,
+    ) {
         let what = format!("grant {id} of {team} to be {state:?}");
-        let reached = wait_for(&what, Duration::from_secs(40), || async { (self.look(team, id).await.grant.state == state).then_some(()) }).await;
+        let reached = wait_for(&what, limit, || async {
+            (self.look(team, id).await.grant.state == state).then_some(())
+        })
+        .await;
         if let Err(error) = reached {
             panic!("{error}; it is {:#?}", self.look(team, id).await);
         }
@@ -254,7 +308,9 @@ impl World {
 pub(super) async fn limits(client: &Client, namespace: &str) -> BTreeMap<String, String> {
     let quota = Api::<ResourceQuota>::namespaced(client.clone(), namespace).get("gpuaas").await.unwrap();
     let hard = quota.spec.and_then(|s| s.hard).unwrap_or_default();
-    hard.into_iter().filter_map(|(k, v)| Some((k.strip_prefix("requests.").filter(|k| k.contains('/'))?.to_owned(), v.0))).collect()
+    hard.into_iter()
+        .filter_map(|(k, v)| Some((k.strip_prefix("requests.").filter(|k| k.contains('/'))?.to_owned(), v.0)))
+        .collect()
 }
 
 /// A pod that asks for GPUs, as a tenant would write it.

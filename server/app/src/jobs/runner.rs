@@ -52,7 +52,7 @@ impl Hindrance {
         Self { reason, patient: true }
     }
     fn pause(&self, attempts: u32) -> chrono::Duration {
-        let millis = if self.patient { 500_i64 << attempts.min(7) } else { 250 };
+        let millis = if self.patient { 500_i64 << attempts.min(5) } else { 250 };
         chrono::Duration::milliseconds(millis)
     }
 }
