@@ -130,7 +130,8 @@ impl FromStr for PublicUrl {
             return Err(form());
         }
         let host = parsed.host().trim_start_matches('[').trim_end_matches(']');
-        let loopback = host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
+        let loopback =
+            host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
         if scheme == "http" && !loopback {
             return Err(UrlError::Plain(text.to_owned()));
         }
@@ -146,10 +147,24 @@ mod tests {
 
     #[test]
     fn case_47_plain_http_only_on_loopback() {
-        for good in ["https://gpu.example.org", "https://GPU.example.org/", "http://127.0.0.1:8080", "http://[::1]:1", "http://localhost"] {
+        for good in [
+            "https://gpu.example.org",
+            "https://GPU.example.org/",
+            "http://127.0.0.1:8080",
+            "http://[::1]:1",
+            "http://localhost",
+        ] {
             assert!(good.parse::<PublicUrl>().is_ok(), "{good}");
         }
-        for bad in ["http://gpu.example.org", "http://0.0.0.0:8080", "gpu.example.org", "ftp://localhost", "https://a@b", "https://a/b", ""] {
+        for bad in [
+            "http://gpu.example.org",
+            "http://0.0.0.0:8080",
+            "gpu.example.org",
+            "ftp://localhost",
+            "https://a@b",
+            "https://a/b",
+            "",
+        ] {
             assert!(bad.parse::<PublicUrl>().is_err(), "{bad}");
         }
         let url: PublicUrl = "https://GPU.example.org:443/".parse().unwrap();

@@ -69,7 +69,12 @@ struct People {
 ///
 /// # Errors
 /// When a use-case refuses, or the kubeconfig cannot be read.
-pub async fn seed(app: &App, teams: u32, kubeconfig: Option<&Path>, out: &mut (impl Write + Send)) -> Result<()> {
+pub async fn seed(
+    app: &App,
+    teams: u32,
+    kubeconfig: Option<&Path>,
+    out: &mut (impl Write + Send),
+) -> Result<()> {
     let Some(token) = app.first_start_token().await? else { return Ok(()) };
     let (people, passwords) = people(app, &token).await?;
     fleet::seed(app, &people.admin, kubeconfig).await?;
@@ -105,7 +110,8 @@ async fn people(app: &App, token: &str) -> Result<(People, String)> {
     let mut made = vec![];
     for (login, display, platform) in accounts {
         let password = note(login);
-        let new = NewUser { login: login.to_owned(), display: DisplayName::new(display)?, password, platform };
+        let new =
+            NewUser { login: login.to_owned(), display: DisplayName::new(display)?, password, platform };
         made.push(app.create_user(&admin, new, Once::none()).await?);
     }
     let [approver, _, lead, member] = made.as_slice() else {
@@ -149,7 +155,10 @@ async fn make_teams(app: &App, admin: &Ctx, count: u32) -> Result<()> {
     let named = u32::try_from(TEAMS.len()).unwrap_or(u32::MAX);
     for number in named..count {
         let name = format!("team-{:04}", number + 1);
-        let new = NewTeam { name: TeamName::new(&name)?, display: DisplayName::new(format!("Team {:04}", number + 1))? };
+        let new = NewTeam {
+            name: TeamName::new(&name)?,
+            display: DisplayName::new(format!("Team {:04}", number + 1))?,
+        };
         app.create_team(admin, new, Once::none()).await?;
     }
     Ok(())
@@ -167,7 +176,13 @@ struct Wish {
     approved: bool,
 }
 
-const fn wish(team: &'static str, offering: &'static str, shape: (u32, u32), days: u64, purpose: &'static str) -> Wish {
+const fn wish(
+    team: &'static str,
+    offering: &'static str,
+    shape: (u32, u32),
+    days: u64,
+    purpose: &'static str,
+) -> Wish {
     Wish { team, offering, shape, partition: false, days, purpose, approved: true }
 }
 
@@ -180,7 +195,13 @@ const fn with_partition(wish: Wish) -> Wish {
 }
 
 const WISHES: [Wish; 9] = [
-    with_partition(wish("vision", "h100", (2, 8), 60, "Pre-training of the detector, two nodes over InfiniBand")),
+    with_partition(wish(
+        "vision",
+        "h100",
+        (2, 8),
+        60,
+        "Pre-training of the detector, two nodes over InfiniBand",
+    )),
     wish("vision", "a100-1g-10gb", (1, 4), 30, "Notebooks of the annotation tools"),
     with_partition(wish("language", "h100", (1, 8), 14, "Fine-tuning, one node")),
     wish("language", "l40s-shared", (1, 2), 90, "Demos of the assistant"),
@@ -209,7 +230,10 @@ async fn ask(app: &App, people: &People) -> Result<()> {
 
 /// The approver's yes, and a second person's where the rule wants it.
 async fn decide(app: &App, people: &People, team: &TeamName, view: &RequestView) -> Result<()> {
-    for by in [&people.approver, &people.admin].into_iter().take(usize::try_from(view.approvals_needed).unwrap_or(2)) {
+    for by in [&people.approver, &people.admin]
+        .into_iter()
+        .take(usize::try_from(view.approvals_needed).unwrap_or(2))
+    {
         if view.request.decided_at.is_none() {
             app.approve_request(by, team, view.request.id, None).await?;
         }

@@ -7,7 +7,8 @@ use crate::config::LogFormat;
 /// Starts the log on standard error. `RUST_LOG` chooses what is said; requests and jobs at `info` where it is not
 /// set. A second start in one process changes nothing.
 pub fn start(format: LogFormat) {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info,sqlx=warn,tower_sessions=warn,tower_sessions_core=warn"));
+    let filter = EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| EnvFilter::new("info,sqlx=warn,tower_sessions=warn,tower_sessions_core=warn"));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let started = match format {
         LogFormat::Text => log.try_init(),

@@ -42,7 +42,9 @@ pub enum ServeError {
         source: io::Error,
     },
     /// The key file is not ours.
-    #[error("the key in {0} is not 64 hexadecimal digits; put the right one back, or kubeconfigs cannot be read")]
+    #[error(
+        "the key in {0} is not 64 hexadecimal digits; put the right one back, or kubeconfigs cannot be read"
+    )]
     Key(String),
     /// The database.
     #[error("the database cannot be opened or migrated")]
@@ -86,7 +88,8 @@ impl Entropy for SystemEntropy {
 /// Names the part that cannot be opened.
 pub async fn app(storage: &StorageConfig) -> Result<App, ServeError> {
     let folder = &storage.data;
-    std::fs::create_dir_all(folder).map_err(|source| file("the data folder cannot be made", folder, source))?;
+    std::fs::create_dir_all(folder)
+        .map_err(|source| file("the data folder cannot be made", folder, source))?;
     let store = store::Store::open(&storage.database_url()).await?;
     let git = storage.git_path();
     let repo = gitops::Repo::open(&git).await.map_err(|error| ServeError::Git(error.into()))?;
@@ -145,22 +148,30 @@ pub fn web(app: App, public_url: PublicUrl, site: Site) -> Web {
 /// When a part cannot be opened, or the address is taken.
 pub async fn serve(config: ServeConfig) -> Result<(), ServeError> {
     let listener = TcpListener::bind(config.listen).await;
-    let listener = listener.map_err(|source| ServeError::File { what: format!("cannot listen on {}", config.listen), source })?;
-    let listen = listener.local_addr().map_err(|source| ServeError::File { what: "no local address".to_owned(), source })?;
+    let listener = listener
+        .map_err(|source| ServeError::File { what: format!("cannot listen on {}", config.listen), source })?;
+    let listen = listener
+        .local_addr()
+        .map_err(|source| ServeError::File { what: "no local address".to_owned(), source })?;
     let public_url = public_url(&config, listen)?;
     let app = app(&config.storage).await?;
     if config.demo {
         demo::seed(&app, config.demo_teams, config.kubeconfig.as_deref(), &mut io::stdout()).await?;
     }
     if let Some(token) = app.first_start_token().await? {
-        say(&format!("First start: make the first account at {public_url}/setup?token={token}\nThe link is valid once, for 24 hours."));
+        say(&format!(
+            "First start: make the first account at {public_url}/setup?token={token}\nThe link is valid once, for 24 hours."
+        ));
     }
-    let site = Site::read(&config.site).map_err(|source| file("static files cannot be read", &config.site, source))?;
+    let site = Site::read(&config.site)
+        .map_err(|source| file("static files cannot be read", &config.site, source))?;
     if site.is_empty() {
         tracing::warn!(folder = %config.site.display(), "no static files; pages come without style and islands");
     }
     let stop = CancellationToken::new();
-    let jobs = tokio::spawn(Runner::new(app.clone(), RunnerOptions { workers: WORKERS, poll: POLL }).run(stop.clone()));
+    let jobs = tokio::spawn(
+        Runner::new(app.clone(), RunnerOptions { workers: WORKERS, poll: POLL }).run(stop.clone()),
+    );
     let sweep = tokio::spawn(sweep_sessions(app.clone(), stop.clone()));
     tokio::spawn(stop_on_signal(stop.clone()));
     say(&format!("gpuaas listens at {public_url}"));

@@ -59,7 +59,11 @@ const MODELS: [Model; 4] = [
         rules: rules(0, None),
         nodes: 2,
         gpus: 8,
-        allocatable: &[("nvidia.com/mig-1g.10gb", 16), ("nvidia.com/mig-2g.20gb", 8), ("nvidia.com/mig-3g.40gb", 8)],
+        allocatable: &[
+            ("nvidia.com/mig-1g.10gb", 16),
+            ("nvidia.com/mig-2g.20gb", 8),
+            ("nvidia.com/mig-3g.40gb", 8),
+        ],
     },
     Model {
         pool: "l40s-shared",
@@ -178,8 +182,10 @@ const OFFERS: [Offer; 6] = [
 pub(super) async fn seed(app: &App, admin: &Ctx, kubeconfig: Option<&Path>) -> Result<()> {
     let cluster = ClusterName::new("demo")?;
     let read = |path: &Path| {
-        std::fs::read_to_string(path)
-            .map_err(|source| DemoError::Io { what: format!("the kubeconfig {} cannot be read", path.display()), source })
+        std::fs::read_to_string(path).map_err(|source| DemoError::Io {
+            what: format!("the kubeconfig {} cannot be read", path.display()),
+            source,
+        })
     };
     let kubeconfig = kubeconfig.map(read).transpose()?;
     let observed = kubeconfig.is_some();
@@ -244,7 +250,8 @@ fn resource(name: &str) -> Result<ResourceName> {
 
 impl Offer {
     fn offering(self) -> Result<NewOffering> {
-        let quantity = |text: &str| text.parse().map_err(|error| DemoError::Wrong(format!("{text}: {error}")));
+        let quantity =
+            |text: &str| text.parse().map_err(|error| DemoError::Wrong(format!("{text}: {error}")));
         let (cpu, memory, storage) = self.per_unit;
         let kind = match self.resource.strip_prefix("nvidia.com/mig-") {
             Some(profile) => Kind::Mig { profile: profile.to_owned() },

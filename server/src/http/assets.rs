@@ -18,7 +18,10 @@ use frontend::Assets;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use sha2::{Digest as _, Sha256};
 
-use super::{Web, problem::{Answer, Refusal}};
+use super::{
+    Web,
+    problem::{Answer, Refusal},
+};
 
 /// One static file.
 struct File {
@@ -46,7 +49,9 @@ impl Site {
         let root = folder.join("pkg");
         let mut files = BTreeMap::new();
         for path in walk(&root)? {
-            let Some(name) = path.strip_prefix(&root).ok().and_then(Path::to_str).map(str::to_owned) else { continue };
+            let Some(name) = path.strip_prefix(&root).ok().and_then(Path::to_str).map(str::to_owned) else {
+                continue;
+            };
             let Some(kind) = kind(&name) else { continue };
             let bytes = std::fs::read(&path)?;
             let brotli = match std::fs::read(format!("{}.br", path.display())) {
@@ -117,13 +122,19 @@ fn plain_name(name: &str) -> String {
     let parts: Vec<&str> = name.split('.').collect();
     let is_hash = |part: &str| part.len() >= 8 && part.bytes().all(|b| b.is_ascii_hexdigit());
     match parts.as_slice() {
-        [stem @ .., hash, ending] if !stem.is_empty() && is_hash(hash) => format!("{}.{ending}", stem.join(".")),
+        [stem @ .., hash, ending] if !stem.is_empty() && is_hash(hash) => {
+            format!("{}.{ending}", stem.join("."))
+        }
         _ => name.to_owned(),
     }
 }
 
 /// `/pkg/…`.
-pub(crate) async fn file(State(web): State<Web>, Key(name): Key<String>, headers: HeaderMap) -> Answer<Response> {
+pub(crate) async fn file(
+    State(web): State<Web>,
+    Key(name): Key<String>,
+    headers: HeaderMap,
+) -> Answer<Response> {
     let file = web.site.files.get(&name).ok_or_else(|| Refusal::not_found(&format!("/pkg/{name}")))?;
     Ok(serve(file, &headers))
 }
@@ -136,13 +147,17 @@ pub(crate) async fn favicon(State(web): State<Web>, headers: HeaderMap) -> Answe
 
 fn serve(file: &File, asked: &HeaderMap) -> Response {
     let text = |name| asked.get(name).and_then(|v: &HeaderValue| v.to_str().ok()).unwrap_or_default();
-    let known = text(header::IF_NONE_MATCH).split(',').any(|tag| tag.trim().trim_start_matches("W/") == file.tag);
-    let takes_brotli = text(header::ACCEPT_ENCODING).split(',').any(|c| c.split(';').next().unwrap_or_default().trim() == "br");
+    let known =
+        text(header::IF_NONE_MATCH).split(',').any(|tag| tag.trim().trim_start_matches("W/") == file.tag);
+    let takes_brotli = text(header::ACCEPT_ENCODING)
+        .split(',')
+        .any(|c| c.split(';').next().unwrap_or_default().trim() == "br");
     let (body, encoding) = match &file.brotli {
         Some(brotli) if takes_brotli => (brotli, Some("br")),
         _ => (&file.bytes, None),
     };
-    let mut response = if known { StatusCode::NOT_MODIFIED.into_response() } else { body.clone().into_response() };
+    let mut response =
+        if known { StatusCode::NOT_MODIFIED.into_response() } else { body.clone().into_response() };
     let headers = response.headers_mut();
     let age = if file.hashed { "public, max-age=31536000, immutable" } else { "public, no-cache" };
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(file.kind));

@@ -6,7 +6,8 @@ use app::{App, AppError, Ctx};
 use async_trait::async_trait;
 use domain::{
     api::{
-        AuditEntry, CatalogueEntry, Dashboard, EmittedObject, GrantView, Page, Problem, RequestView, TeamQuota,
+        AuditEntry, CatalogueEntry, Dashboard, EmittedObject, GrantView, Page, Problem, RequestView,
+        TeamQuota,
     },
     authz::{Action, Verdict, authorize},
     fleet::{Cluster, Node, Offering, Pool},

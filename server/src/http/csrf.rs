@@ -49,8 +49,9 @@ pub(crate) fn check_origin(web: &Web, headers: &HeaderMap) -> Answer<()> {
     let text = |name| headers.get(name).map(|v| v.to_str().unwrap_or("?"));
     let foreign_site = text(header::HeaderName::from_static("sec-fetch-site"))
         .is_some_and(|site| !matches!(site, "same-origin" | "none"));
-    let foreign_origin = text(header::ORIGIN)
-        .is_some_and(|origin| !web.public_url.is_origin(origin) && !same_host(origin, text(header::HOST), web));
+    let foreign_origin = text(header::ORIGIN).is_some_and(|origin| {
+        !web.public_url.is_origin(origin) && !same_host(origin, text(header::HOST), web)
+    });
     if foreign_site || foreign_origin {
         let detail = "this change was sent by a page of another site; open the portal itself and try again";
         return Err(Refusal::new(StatusCode::FORBIDDEN, "foreign-origin", "From another site", detail));

@@ -3,7 +3,10 @@
 use axum::extract::State;
 use http::StatusCode;
 
-use super::{Web, problem::{Answer, Refusal}};
+use super::{
+    Web,
+    problem::{Answer, Refusal},
+};
 
 /// The process answers.
 pub(crate) async fn live() -> &'static str {

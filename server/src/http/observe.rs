@@ -49,7 +49,8 @@ impl RequestIds {
 pub(crate) async fn observe(State(web): State<Web>, mut request: Request, next: Next) -> Response {
     let id = web.request_ids.next();
     request.extensions_mut().insert(id.clone());
-    let span = tracing::info_span!("request", id = %id.0, method = %request.method(), path = request.uri().path());
+    let span =
+        tracing::info_span!("request", id = %id.0, method = %request.method(), path = request.uri().path());
     let started = Instant::now();
     let work = AssertUnwindSafe(next.run(request).instrument(span.clone())).catch_unwind();
     let response = match tokio::time::timeout(LIMIT, work).await {

@@ -20,7 +20,11 @@ use super::{
 };
 
 /// GET of every page.
-pub(crate) async fn page(State(web): State<Web>, visitor: Visitor, OriginalUri(uri): OriginalUri) -> Response {
+pub(crate) async fn page(
+    State(web): State<Web>,
+    visitor: Visitor,
+    OriginalUri(uri): OriginalUri,
+) -> Response {
     get(&web, &visitor, &uri).await
 }
 
@@ -58,10 +62,9 @@ async fn try_render(web: &Web, visitor: &Visitor, shown: Shown) -> Answer<Respon
     } else {
         String::new()
     };
-    let flash = session::take_flash(&visitor.session).await?.map(|(failed, text)| Flash {
-        kind: if failed { FlashKind::Failed } else { FlashKind::Done },
-        text,
-    });
+    let flash = session::take_flash(&visitor.session)
+        .await?
+        .map(|(failed, text)| Flash { kind: if failed { FlashKind::Failed } else { FlashKind::Done }, text });
     let context = PageContext {
         backend: Arc::new(AppBackend::new(web.app.clone(), visitor.request_id.clone())),
         actor: visitor.actor.clone(),
@@ -101,7 +104,8 @@ pub(crate) fn see_other(location: &str) -> Response {
 /// The text where it is a path of ours, else `/` (case 47: never a way to another site).
 pub(crate) fn local_path(text: &str) -> &str {
     let rest = text.strip_prefix('/');
-    let good = rest.is_some_and(|rest| !rest.starts_with(['/', '\\'])) && !text.contains(|c: char| c.is_control() || c == '\\');
+    let good = rest.is_some_and(|rest| !rest.starts_with(['/', '\\']))
+        && !text.contains(|c: char| c.is_control() || c == '\\');
     if good { text } else { "/" }
 }
 
@@ -113,7 +117,15 @@ mod tests {
     fn case_47_only_our_own_paths_are_followed() {
         assert_eq!(local_path("/teams/iris"), "/teams/iris");
         assert_eq!(local_path("/teams/iris?state=submitted"), "/teams/iris?state=submitted");
-        for bad in ["https://evil.example/", "//evil.example/", "/\\evil.example", "javascript:alert(1)", "", "/a\nb", "teams"] {
+        for bad in [
+            "https://evil.example/",
+            "//evil.example/",
+            "/\\evil.example",
+            "javascript:alert(1)",
+            "",
+            "/a\nb",
+            "teams",
+        ] {
             assert_eq!(local_path(bad), "/", "{bad}");
         }
     }

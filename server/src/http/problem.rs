@@ -40,6 +40,15 @@ impl Refusal {
         self.problem.fields.push(FieldError::new(field, message));
         self
     }
+    /// For a body that is itself what the fields call `prefix`: the names as they stand in this body.
+    pub(crate) fn inside(mut self, prefix: &str) -> Self {
+        for error in &mut self.problem.fields {
+            if let Some(rest) = error.field.strip_prefix(prefix) {
+                error.field = rest.to_owned();
+            }
+        }
+        self
+    }
     pub(crate) fn not_found(what: &str) -> Self {
         let detail = format!("{what} does not exist, or you may not see it");
         Self::new(StatusCode::NOT_FOUND, "not-found", "Not found", detail)
@@ -54,8 +63,7 @@ impl Refusal {
     /// Something of ours failed: logged with the id of the request, and nothing of it is told.
     pub(crate) fn internal(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         let detail = "something failed on our side; tell an admin the id of this request";
-        let mut refusal =
-            Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error", detail);
+        let mut refusal = Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "Internal error", detail);
         refusal.cause = Some(Arc::from(cause.into()));
         refusal
     }
@@ -77,7 +85,9 @@ impl From<AppError> for Refusal {
         let detail = error.to_string();
         match error {
             AppError::NotFound { .. } => Self::new(StatusCode::NOT_FOUND, "not-found", "Not found", detail),
-            AppError::Forbidden { .. } => Self::new(StatusCode::FORBIDDEN, "forbidden", "Not allowed", detail),
+            AppError::Forbidden { .. } => {
+                Self::new(StatusCode::FORBIDDEN, "forbidden", "Not allowed", detail)
+            }
             AppError::Invalid { fields } => {
                 let status = StatusCode::UNPROCESSABLE_ENTITY;
                 let mut refusal = Self::new(status, "invalid", "Fields are wrong", detail);

@@ -29,7 +29,7 @@ use super::{
         title = "gpuaas",
         description = "Control plane for a shared GPU cluster. Changes under a session cookie need the header `X-CSRF-Token` with `csrf` of `GET /api/v1/me`. Refusals are RFC 9457 problem documents."
     ),
-    components(schemas(Problem))
+    components(schemas(Problem, grants::Which))
 )]
 struct Document;
 
@@ -129,7 +129,11 @@ pub struct Listed {
 /// Every route that [`router`] serves.
 #[must_use]
 pub fn routes() -> Vec<Listed> {
-    let listed = |method: &Method, path: &str, surface| Listed { method: method.to_string(), path: path.to_owned(), surface };
+    let listed = |method: &Method, path: &str, surface| Listed {
+        method: method.to_string(),
+        path: path.to_owned(),
+        surface,
+    };
     let mut all = vec![];
     for (path, item) in &openapi().paths.paths {
         let operations = [

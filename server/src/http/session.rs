@@ -18,7 +18,10 @@ use tower_sessions::{
     session_store::{Error as StoreError, Result as StoreResult},
 };
 
-use super::{Web, problem::{Answer, Refusal}};
+use super::{
+    Web,
+    problem::{Answer, Refusal},
+};
 use crate::config::PublicUrl;
 
 const IDLE_HOURS: i64 = 12;
@@ -71,7 +74,11 @@ impl Sessions {
     fn row(&self, record: &Record) -> StoreResult<Row> {
         let data = serde_json::to_string(&record.data).map_err(|e| StoreError::Encode(e.to_string()))?;
         let user = record.data.get(USER).and_then(|v| v.as_str()).and_then(|text| text.parse().ok());
-        let since = record.data.get(SINCE).and_then(serde_json::Value::as_i64).and_then(Timestamp::from_timestamp_micros);
+        let since = record
+            .data
+            .get(SINCE)
+            .and_then(serde_json::Value::as_i64)
+            .and_then(Timestamp::from_timestamp_micros);
         Ok(Row { data, user, expires: expires(since, self.app.now()) })
     }
 }
@@ -110,7 +117,8 @@ impl SessionStore for Sessions {
 
     async fn load(&self, id: &Id) -> StoreResult<Option<Record>> {
         let mut conn = self.app.store().read().await.map_err(backend)?;
-        let found = store::sessions::get(&mut conn, &id.to_string(), self.app.now()).await.map_err(backend)?;
+        let found =
+            store::sessions::get(&mut conn, &id.to_string(), self.app.now()).await.map_err(backend)?;
         let Some((data, expires)) = found else { return Ok(None) };
         let data = serde_json::from_str(&data).map_err(|e| StoreError::Decode(e.to_string()))?;
         let expiry_date = OffsetDateTime::from_unix_timestamp(expires.timestamp())
@@ -129,7 +137,8 @@ impl SessionStore for Sessions {
 pub(crate) async fn user(session: &Session, now: Timestamp) -> Answer<Option<UserId>> {
     let Some(user) = session.get::<UserId>(USER).await.map_err(Refusal::internal)? else { return Ok(None) };
     let seen = session.get::<i64>(SEEN).await.map_err(Refusal::internal)?.unwrap_or_default();
-    if now.timestamp_micros() - seen > Duration::minutes(TOUCH_MINUTES).num_microseconds().unwrap_or(i64::MAX) {
+    if now.timestamp_micros() - seen > Duration::minutes(TOUCH_MINUTES).num_microseconds().unwrap_or(i64::MAX)
+    {
         session.insert(SEEN, now.timestamp_micros()).await.map_err(Refusal::internal)?;
     }
     Ok(Some(user))

@@ -46,7 +46,12 @@ async fn case_46_signing_in_makes_a_new_session_and_the_old_one_is_gone() {
     let csrf = csrf_of(&page.text()).unwrap();
     let fields = [("login", "admin"), ("password", PASSWORD), ("next", "/catalogue")];
     let signed = victim.form_with("/sign-in", &csrf, &fields).await;
-    assert_eq!((signed.status, signed.location()), (StatusCode::SEE_OTHER, "/catalogue"), "{}", signed.text());
+    assert_eq!(
+        (signed.status, signed.location()),
+        (StatusCode::SEE_OTHER, "/catalogue"),
+        "{}",
+        signed.text()
+    );
     assert_ne!(victim.cookie.as_ref(), Some(&planted));
     assert_eq!(victim.get("/api/v1/me").await.status, StatusCode::OK);
 
@@ -153,7 +158,11 @@ async fn case_46_forms_of_other_sites_and_links_change_nothing() {
         assert_eq!(reply.problem().kind, "/problems/foreign-origin", "{name}: {value}");
     }
     assert_eq!(portal.state().await, before);
-    let own = [("content-type", "application/x-www-form-urlencoded"), ("origin", "http://127.0.0.1:8080"), ("sec-fetch-site", "same-origin")];
+    let own = [
+        ("content-type", "application/x-www-form-urlencoded"),
+        ("origin", "http://127.0.0.1:8080"),
+        ("sec-fetch-site", "same-origin"),
+    ];
     let body = Body::from(format!("csrf={csrf}"));
     assert_eq!(approver.send(Method::POST, &approve, &own, body).await.status, StatusCode::SEE_OTHER);
 }

@@ -20,7 +20,11 @@ fn refused(reply: &Reply, status: u16, field: &str) -> Problem {
 async fn with_nodes(portal: &Portal) {
     let node = |n: u32| json!({"name": format!("n{n}"), "labels": {"gpuaas.io/pool": "h100"}, "allocatable": {"nvidia.com/gpu": 4}});
     let nodes = json!({"nodes": [node(1), node(2)]});
-    portal.app.import_nodes(&portal.admin, &"c".parse().unwrap(), serde_json::from_value(nodes).unwrap()).await.unwrap();
+    portal
+        .app
+        .import_nodes(&portal.admin, &"c".parse().unwrap(), serde_json::from_value(nodes).unwrap())
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
@@ -28,7 +32,9 @@ async fn case_07_bad_amounts() {
     let portal = Portal::with_fleet().await;
     let mut member = portal.sign_in("member").await;
     let before = portal.state().await;
-    for bad in [json!(-1), json!(2.5), json!("500m"), json!(""), json!(1e30), json!("２"), json!(null), json!(0)] {
+    for bad in
+        [json!(-1), json!(2.5), json!("500m"), json!(""), json!(1e30), json!("２"), json!(null), json!(0)]
+    {
         let mut body = request(1, 1);
         body["ask"]["shape"]["per_node"] = bad.clone();
         let problem = refused(&member.post(REQUESTS, body).await, 422, "ask.shape.per_node");
@@ -48,8 +54,13 @@ async fn case_07_bad_amounts_in_the_form() {
     let page = "/teams/vision/requests/new";
     for bad in ["-1", "2.5", "500m", "", "1e30", "２", "0"] {
         let fields = [
-            ("do", "submit"), ("kind", "new"), ("offering", "h100"), ("nodes", "1"), ("per_node", bad),
-            ("until", "2027-03-01"), ("purpose", "a purpose of mine"),
+            ("do", "submit"),
+            ("kind", "new"),
+            ("offering", "h100"),
+            ("nodes", "1"),
+            ("per_node", bad),
+            ("until", "2027-03-01"),
+            ("purpose", "a purpose of mine"),
         ];
         let reply = member.form(page, page, &fields).await;
         assert_eq!(reply.status, StatusCode::UNPROCESSABLE_ENTITY, "{bad}");
@@ -65,7 +76,8 @@ async fn over_capacity_is_refused_with_the_numbers() {
     let mut approver = portal.sign_in("approver").await;
     let made = member.post(REQUESTS, request(1, 6)).await;
     assert_eq!(made.status, StatusCode::CREATED, "{}", made.text());
-    let approve = |reply: &Reply| format!("{REQUESTS}/{}/approve", reply.json()["request"]["id"].as_str().unwrap());
+    let approve =
+        |reply: &Reply| format!("{REQUESTS}/{}/approve", reply.json()["request"]["id"].as_str().unwrap());
     let late = member.post(REQUESTS, request(1, 3)).await;
     assert_eq!(late.status, StatusCode::CREATED, "it may become possible: {}", late.text());
     let done = approver.post(&approve(&made), json!({})).await;
@@ -124,8 +136,14 @@ async fn unknown_things_and_bad_names() {
         refused(&admin.post("/api/v1/teams", json!({"name": bad, "display": "x"})).await, 422, "name");
     }
     refused(&admin.post("/api/v1/teams", json!({"name": "iris", "display": " "})).await, 422, "display");
-    refused(&admin.post("/api/v1/teams", json!({"name": "iris", "display": "I", "owner": "me"})).await, 422, "owner");
-    for (query, field) in [("limit=0", "limit"), ("limit=201", "limit"), ("cursor=zz", "cursor"), ("size=1", "size")] {
+    refused(
+        &admin.post("/api/v1/teams", json!({"name": "iris", "display": "I", "owner": "me"})).await,
+        422,
+        "owner",
+    );
+    for (query, field) in
+        [("limit=0", "limit"), ("limit=201", "limit"), ("cursor=zz", "cursor"), ("size=1", "size")]
+    {
         refused(&admin.get(&format!("/api/v1/teams?{query}")).await, 422, field);
     }
     refused(&admin.get("/api/v1/requests?state=maybe").await, 422, "state");
@@ -138,7 +156,9 @@ async fn bodies_that_are_no_json_or_too_large() {
     let mut admin = portal.sign_in("admin").await;
     let before = portal.state().await;
     let json_type = [("content-type", "application/json")];
-    for bad in ["", "{", "{\"name\": \"iris\",}", "\u{feff}{}", "{\"name\": \"iris\", \"display\": \"I\"} and more"] {
+    for bad in
+        ["", "{", "{\"name\": \"iris\",}", "\u{feff}{}", "{\"name\": \"iris\", \"display\": \"I\"} and more"]
+    {
         let reply = admin.send(Method::POST, "/api/v1/teams", &json_type, Body::from(bad)).await;
         let problem = refused(&reply, 400, "body");
         assert!(problem.detail.contains("line 1 column"), "{problem:?}");
@@ -147,7 +167,8 @@ async fn bodies_that_are_no_json_or_too_large() {
     let reply = admin.send(Method::POST, "/api/v1/teams", &json_type, Body::from(large.clone())).await;
     let problem = refused(&reply, 413, "body");
     assert!(problem.detail.contains("1048576 are allowed"), "{problem:?}");
-    let parts = large.into_bytes().chunks(64 * 1024).map(|c| Ok::<_, std::io::Error>(c.to_vec())).collect::<Vec<_>>();
+    let parts =
+        large.into_bytes().chunks(64 * 1024).map(|c| Ok::<_, std::io::Error>(c.to_vec())).collect::<Vec<_>>();
     let streamed = Body::from_stream(futures::stream::iter(parts));
     refused(&admin.send(Method::POST, "/api/v1/teams", &json_type, streamed).await, 413, "body");
     let text = [("content-type", "text/plain")];
@@ -197,7 +218,10 @@ async fn a_stale_version_is_refused() {
 
     let mut member = portal.sign_in("member").await;
     let made = member.post(REQUESTS, request(1, 1)).await;
-    let (id, tag) = (made.json()["request"]["id"].as_str().unwrap().to_owned(), made.headers["etag"].to_str().unwrap().to_owned());
+    let (id, tag) = (
+        made.json()["request"]["id"].as_str().unwrap().to_owned(),
+        made.headers["etag"].to_str().unwrap().to_owned(),
+    );
     assert_eq!(made.location(), format!("{REQUESTS}/{id}"));
     let mut approver = portal.sign_in("approver").await;
     let path = format!("{REQUESTS}/{id}/deny");
@@ -229,7 +253,10 @@ async fn a_repeated_key_does_the_work_once() {
 
     // Keys are personal: the same one of another person is another one.
     let mut lead = portal.sign_in("lead").await;
-    assert_ne!(keyed(&mut lead, "k1", &request(1, 2)).await.json()["request"]["id"], first.json()["request"]["id"]);
+    assert_ne!(
+        keyed(&mut lead, "k1", &request(1, 2)).await.json()["request"]["id"],
+        first.json()["request"]["id"]
+    );
 }
 
 #[tokio::test]

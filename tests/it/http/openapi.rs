@@ -29,11 +29,17 @@ fn the_description_is_openapi_31_and_every_reference_leads_somewhere() {
     let text = document.to_string();
     for reference in text.split("\"$ref\":\"#/components/schemas/").skip(1) {
         let name = reference.split('"').next().unwrap();
-        assert!(document["components"]["schemas"].get(name).is_some(), "{name} is referred to, but not there");
+        assert!(
+            document["components"]["schemas"].get(name).is_some(),
+            "{name} is referred to, but not there"
+        );
     }
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
-            assert!(operation["summary"].is_string() || operation["description"].is_string(), "{method} {path} has no words");
+            assert!(
+                operation["summary"].is_string() || operation["description"].is_string(),
+                "{method} {path} has no words"
+            );
             assert!(operation["responses"]["4XX"].is_object(), "{method} {path} does not tell its refusals");
         }
     }

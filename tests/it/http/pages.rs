@@ -9,7 +9,18 @@ async fn every_answer_carries_the_policy_and_pages_keep_to_it() {
     let portal = Portal::with_fleet().await;
     let mut admin = portal.sign_in("admin").await;
     let mut nonces = vec![];
-    for path in ["/", "/catalogue", "/teams/vision", "/teams/vision/requests/new", "/inbox", "/admin", "/admin/fleet", "/admin/audit", "/sign-in", "/nothing"] {
+    for path in [
+        "/",
+        "/catalogue",
+        "/teams/vision",
+        "/teams/vision/requests/new",
+        "/inbox",
+        "/admin",
+        "/admin/fleet",
+        "/admin/audit",
+        "/sign-in",
+        "/nothing",
+    ] {
         let page = admin.get(path).await;
         let policy = page.headers["content-security-policy"].to_str().unwrap().to_owned();
         let nonce = policy.split("'nonce-").nth(1).unwrap().split('\'').next().unwrap().to_owned();
@@ -17,7 +28,10 @@ async fn every_answer_carries_the_policy_and_pages_keep_to_it() {
         assert!(html.starts_with("<!DOCTYPE html>") || html.starts_with("<!doctype html>"), "{path}: {html}");
         assert!(!html.contains(" style=\"") && !html.contains("<style"), "{path} has inline style");
         for script in html.split("<script").skip(1) {
-            assert!(script.split('>').next().unwrap().contains(&format!("nonce=\"{nonce}\"")), "{path}: a script without nonce");
+            assert!(
+                script.split('>').next().unwrap().contains(&format!("nonce=\"{nonce}\"")),
+                "{path}: a script without nonce"
+            );
         }
         assert_eq!(page.headers["x-content-type-options"], "nosniff");
         assert_eq!(page.headers["cross-origin-opener-policy"], "same-origin");
@@ -48,8 +62,14 @@ async fn the_main_path_with_forms_alone() {
     let page = "/teams/vision/requests/new";
     let fields = |what| {
         [
-            ("do", what), ("kind", "new"), ("offering", "h100"), ("nodes", "1"), ("per_node", "4"),
-            ("partition", "yes"), ("until", "2027-03-01"), ("purpose", "training of the detector"),
+            ("do", what),
+            ("kind", "new"),
+            ("offering", "h100"),
+            ("nodes", "1"),
+            ("per_node", "4"),
+            ("partition", "yes"),
+            ("until", "2027-03-01"),
+            ("purpose", "training of the detector"),
         ]
     };
     let checked = member.form(page, page, &fields("check")).await;
@@ -61,7 +81,10 @@ async fn the_main_path_with_forms_alone() {
     let shown = member.get(&request).await.text();
     assert!(shown.contains("waits for approval"), "the sentence after the act");
     assert!(!member.get(&request).await.text().contains("is asked for; it waits"), "it is said once");
-    assert_eq!(member.form(&request, &format!("{request}/comment"), &[("text", "please")]).await.location(), request);
+    assert_eq!(
+        member.form(&request, &format!("{request}/comment"), &[("text", "please")]).await.location(),
+        request
+    );
 
     let mut approver = portal.sign_in("approver").await;
     let inbox = approver.get("/inbox").await.text();
@@ -102,7 +125,10 @@ async fn members_by_form_and_the_theme() {
     let dark = lead.form(page, "/theme", &[("theme", "dark"), ("back", page)]).await;
     assert_eq!(dark.location(), page);
     assert!(dark.set_cookie("theme").unwrap().starts_with("theme=dark; Path=/"));
-    assert_eq!(lead.form(page, "/theme", &[("theme", "dark"), ("back", "//evil.example")]).await.location(), "/");
+    assert_eq!(
+        lead.form(page, "/theme", &[("theme", "dark"), ("back", "//evil.example")]).await.location(),
+        "/"
+    );
 }
 
 #[tokio::test]

@@ -159,6 +159,11 @@ impl Portal {
         Client::over(self.router.clone())
     }
 
+    /// The session of somebody who had signed in before the snapshot was taken.
+    pub(crate) fn with_session_of(&self, other: &Client) -> Client {
+        Client { router: self.router.clone(), ..other.clone() }
+    }
+
     /// Somebody who has signed in.
     pub(crate) async fn sign_in(&self, login: &str) -> Client {
         let mut client = self.nobody();
@@ -247,11 +252,19 @@ impl Reply {
     }
     /// The problem document; the status of the line and of the document agree, and it names the request.
     pub(crate) fn problem(&self) -> Problem {
-        assert_eq!(self.headers[header::CONTENT_TYPE], "application/problem+json", "{} {}", self.status, self.text());
+        assert_eq!(
+            self.headers[header::CONTENT_TYPE],
+            "application/problem+json",
+            "{} {}",
+            self.status,
+            self.text()
+        );
         let problem: Problem = serde_json::from_slice(&self.body).unwrap();
         assert_eq!(problem.status, self.status.as_u16());
         assert_eq!(problem.instance.as_deref(), self.headers["x-request-id"].to_str().ok());
-        assert!(!problem.detail.is_empty() && !problem.title.is_empty() && problem.kind.starts_with("/problems/"));
+        assert!(
+            !problem.detail.is_empty() && !problem.title.is_empty() && problem.kind.starts_with("/problems/")
+        );
         problem
     }
     pub(crate) fn location(&self) -> &str {
@@ -284,7 +297,13 @@ impl Client {
         self.json(Method::POST, path, &body, &[]).await
     }
 
-    pub(crate) async fn json(&mut self, method: Method, path: &str, body: &Value, more: &[(&str, &str)]) -> Reply {
+    pub(crate) async fn json(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: &Value,
+        more: &[(&str, &str)],
+    ) -> Reply {
         let mut headers = vec![("content-type", "application/json")];
         headers.extend_from_slice(more);
         self.send(method, path, &headers, Body::from(body.to_string())).await
@@ -306,7 +325,13 @@ impl Client {
         self.send(Method::POST, action, &headers, Body::from(text)).await
     }
 
-    pub(crate) async fn send(&mut self, method: Method, path: &str, headers: &[(&str, &str)], body: Body) -> Reply {
+    pub(crate) async fn send(
+        &mut self,
+        method: Method,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Body,
+    ) -> Reply {
         let mut request = Request::builder().method(method).uri(path).header(header::HOST, HOST);
         if let Some(cookie) = &self.cookie {
             request = request.header(header::COOKIE, cookie);

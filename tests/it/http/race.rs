@@ -81,7 +81,8 @@ async fn case_05_two_approvals_at_the_same_moment() {
             assert_eq!(first.json()["request"], double.json()["request"]);
         }
         let line = admin.get("/api/v1/dashboard").await.json()["lines"][0]["line"].clone();
-        let granted: u64 = line["holdings"].as_object().unwrap().values().map(|h| h["granted"].as_u64().unwrap()).sum();
+        let granted: u64 =
+            line["holdings"].as_object().unwrap().values().map(|h| h["granted"].as_u64().unwrap()).sum();
         assert_eq!(granted, 7, "round {round}: {line}");
 
         let (won, team) = if r1_approved { (&r1, "a") } else { (&r2, "b") };
@@ -125,8 +126,12 @@ impl Remote {
         let status = reply.status().as_u16();
         let kind = reply.headers()["content-type"].to_str().unwrap().to_owned();
         let body: Value = reply.json().await.unwrap();
-        let explained = kind == "application/problem+json" && body["detail"].as_str().is_some_and(|d| !d.is_empty());
-        assert!((200..300).contains(&status) || ((400..500).contains(&status) && explained), "{url}: {status} {body}");
+        let explained =
+            kind == "application/problem+json" && body["detail"].as_str().is_some_and(|d| !d.is_empty());
+        assert!(
+            (200..300).contains(&status) || ((400..500).contains(&status) && explained),
+            "{url}: {status} {body}"
+        );
         (status, body)
     }
 }
@@ -151,9 +156,11 @@ impl Turn {
         let (status, made) = self.member.post(&format!("{ask_at}/requests"), request(1, gpus)).await;
         assert_eq!(status, 201, "{made}");
         let id = made["request"]["id"].as_str().unwrap();
-        let (status, done) = self.approver.post(&format!("{decide_at}/requests/{id}/approve"), json!({})).await;
+        let (status, done) =
+            self.approver.post(&format!("{decide_at}/requests/{id}/approve"), json!({})).await;
         if status != 200 {
-            let (status, _) = self.approver.post(&format!("{decide_at}/requests/{id}/deny"), json!({"text": "full"})).await;
+            let (status, _) =
+                self.approver.post(&format!("{decide_at}/requests/{id}/deny"), json!({"text": "full"})).await;
             assert_eq!(status, 200);
             return 0;
         }
@@ -169,7 +176,8 @@ impl Turn {
                 assert_eq!(status, 201, "{more}");
                 let id = more["request"]["id"].as_str().unwrap();
                 // Two approvers at once, on both servers, while the grant is being given back.
-                let (there, here) = (format!("{decide_at}/requests/{id}/approve"), format!("{ask_at}/requests/{id}/approve"));
+                let (there, here) =
+                    (format!("{decide_at}/requests/{id}/approve"), format!("{ask_at}/requests/{id}/approve"));
                 let (_, _, back) = tokio::join!(
                     self.approver.post(&there, json!({})),
                     self.admin.post(&here, json!({})),

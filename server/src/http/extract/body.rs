@@ -110,7 +110,10 @@ fn key(headers: &HeaderMap) -> Answer<Option<String>> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     match value.to_str() {
         Ok(text) if (1..=KEY_MAX).contains(&text.chars().count()) => Ok(Some(text.to_owned())),
-        _ => Err(Refusal::invalid("Idempotency-Key", format!("must be 1 to {KEY_MAX} visible ASCII characters"))),
+        _ => Err(Refusal::invalid(
+            "Idempotency-Key",
+            format!("must be 1 to {KEY_MAX} visible ASCII characters"),
+        )),
     }
 }
 
@@ -147,7 +150,10 @@ fn parse<T: Incoming>(bytes: &Bytes) -> Answer<T> {
         },
         Err(error) => error,
     };
-    if matches!(error.inner().classify(), serde_json::error::Category::Syntax | serde_json::error::Category::Eof) {
+    if matches!(
+        error.inner().classify(),
+        serde_json::error::Category::Syntax | serde_json::error::Category::Eof
+    ) {
         return Err(malformed(error.inner()));
     }
     let located = serde_json::from_slice::<Value>(bytes).ok().and_then(|body| T::locate(&body));
@@ -172,7 +178,9 @@ pub(crate) fn explain(error: &serde_path_to_error::Error<serde_json::Error>, who
     let field = match (parent.as_str(), named) {
         ("", Some(name)) => name,
         ("", None) => whole.to_owned(),
-        (parent, Some(name)) if parent.rsplit('.').next() != Some(name.as_str()) => format!("{parent}.{name}"),
+        (parent, Some(name)) if parent.rsplit('.').next() != Some(name.as_str()) => {
+            format!("{parent}.{name}")
+        }
         (parent, _) => parent.to_owned(),
     };
     FieldError::new(field, in_words(&text))
@@ -242,11 +250,20 @@ mod tests {
     fn other_faults_inside_an_ask_are_named_too() {
         let ask = |rest: &str| format!(r#"{{"ask": {{"kind": "new", {rest}}}}}"#);
         let shape = r#""shape": {"nodes": 1, "per_node": 1}"#;
-        assert_eq!(refusal::<NewRequest>(&ask(&format!(r#""offering": "H!", {shape}, "until": "2027-01-01""#))).1, "ask.offering");
-        assert_eq!(refusal::<NewRequest>(&ask(&format!(r#""offering": "h", {shape}, "until": "soon""#))).1, "ask.until");
+        assert_eq!(
+            refusal::<NewRequest>(&ask(&format!(r#""offering": "H!", {shape}, "until": "2027-01-01""#))).1,
+            "ask.offering"
+        );
+        assert_eq!(
+            refusal::<NewRequest>(&ask(&format!(r#""offering": "h", {shape}, "until": "soon""#))).1,
+            "ask.until"
+        );
         assert_eq!(refusal::<NewRequest>(&ask(&format!(r#""offering": "h", {shape}"#))).1, "ask.until");
         assert_eq!(
-            refusal::<NewRequest>(&ask(&format!(r#""offering": "h", {shape}, "until": "2027-01-01", "x": 1"#))).1,
+            refusal::<NewRequest>(&ask(&format!(
+                r#""offering": "h", {shape}, "until": "2027-01-01", "x": 1"#
+            )))
+            .1,
             "ask.x"
         );
         assert_eq!(refusal::<NewRequest>(r#"{"ask": {"kind": "gift"}}"#).1, "ask.kind");

@@ -85,9 +85,13 @@ mod tests {
     #[test]
     fn a_bad_query_is_refused_with_the_name() {
         assert_eq!(parse::<Query>("limit=20").unwrap().limit.unwrap().0, 20);
-        for (bad, field) in
-            [("limit=0", "limit"), ("limit=201", "limit"), ("limit=x", "limit"), ("size=3", "size"), ("limit=1&limit=2", "limit")]
-        {
+        for (bad, field) in [
+            ("limit=0", "limit"),
+            ("limit=201", "limit"),
+            ("limit=x", "limit"),
+            ("size=3", "size"),
+            ("limit=1&limit=2", "limit"),
+        ] {
             let problem = parse::<Query>(bad).unwrap_err().problem;
             assert_eq!(problem.fields[0].field, field, "{bad}: {problem:?}");
         }

@@ -43,7 +43,10 @@ fn version(headers: &HeaderMap) -> Answer<Option<i64>> {
     let digits = tag.strip_prefix('"').and_then(|t| t.strip_suffix('"'));
     let version = digits.and_then(|d| d.parse().ok());
     version.map(Some).ok_or_else(|| {
-        Refusal::invalid("If-Match", format!("`{text}` is no version; send back the ETag as it came, as in \"3\""))
+        Refusal::invalid(
+            "If-Match",
+            format!("`{text}` is no version; send back the ETag as it came, as in \"3\""),
+        )
     })
 }
 

@@ -47,5 +47,8 @@ async fn try_setup(web: &Web, posted: &Posted) -> Answer<Outcome> {
     let (token, login, display) = (posted.value("token"), posted.value("login"), posted.value("display"));
     let actor = web.app.finish_setup(token, login, display, posted.raw("password")).await?;
     session::sign_in(web, &posted.visitor.session, actor.user).await?;
-    Ok(Outcome::Done { location: "/".to_owned(), said: format!("Welcome, {}. You are the first admin.", actor.display) })
+    Ok(Outcome::Done {
+        location: "/".to_owned(),
+        said: format!("Welcome, {}. You are the first admin.", actor.display),
+    })
 }

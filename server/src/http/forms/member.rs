@@ -44,6 +44,8 @@ fn role(text: &str) -> Answer<TeamRole> {
         "viewer" => Ok(TeamRole::Viewer),
         "member" => Ok(TeamRole::Member),
         "lead" => Ok(TeamRole::Lead),
-        other => Err(Refusal::invalid("role", format!("`{other}` is no role; choose viewer, member or lead"))),
+        other => {
+            Err(Refusal::invalid("role", format!("`{other}` is no role; choose viewer, member or lead")))
+        }
     }
 }

@@ -55,7 +55,12 @@ fn ask<'a>(value: impl Fn(&str) -> &'a str) -> Result<Ask, Vec<FieldError>> {
             let offering = read(&mut wrong, "ask.offering", value("offering").parse::<OfferingName>());
             let (shape, until) = (shape(&mut wrong, &value), until(&mut wrong, value("until")));
             let partition = value("partition") == "yes";
-            offering.zip(shape).zip(until).map(|((offering, shape), until)| Ask::New { offering, shape, partition, until })
+            offering.zip(shape).zip(until).map(|((offering, shape), until)| Ask::New {
+                offering,
+                shape,
+                partition,
+                until,
+            })
         }
         "change" => {
             let grant = read(&mut wrong, "ask.grant", value("grant").parse::<GrantId>());
@@ -66,14 +71,21 @@ fn ask<'a>(value: impl Fn(&str) -> &'a str) -> Result<Ask, Vec<FieldError>> {
             grant.zip(until(&mut wrong, value("until"))).map(|(grant, until)| Ask::Extend { grant, until })
         }
         other => {
-            wrong.push(FieldError::new("ask.kind", format!("`{other}` is no kind of request; choose new, change or extend")));
+            wrong.push(FieldError::new(
+                "ask.kind",
+                format!("`{other}` is no kind of request; choose new, change or extend"),
+            ));
             None
         }
     };
     ask.ok_or(wrong)
 }
 
-fn read<T, E: std::fmt::Display>(wrong: &mut Vec<FieldError>, field: &str, parsed: Result<T, E>) -> Option<T> {
+fn read<T, E: std::fmt::Display>(
+    wrong: &mut Vec<FieldError>,
+    field: &str,
+    parsed: Result<T, E>,
+) -> Option<T> {
     parsed.map_err(|error| wrong.push(FieldError::new(field, error))).ok()
 }
 
@@ -84,7 +96,8 @@ fn shape<'a>(wrong: &mut Vec<FieldError>, value: &impl Fn(&str) -> &'a str) -> O
 }
 
 fn until(wrong: &mut Vec<FieldError>, text: &str) -> Option<NaiveDate> {
-    let parsed = text.parse::<NaiveDate>().map_err(|_| format!("`{text}` is no date; write it as 2026-12-14"));
+    let parsed =
+        text.parse::<NaiveDate>().map_err(|_| format!("`{text}` is no date; write it as 2026-12-14"));
     read(wrong, "ask.until", parsed)
 }
 
@@ -152,7 +165,10 @@ async fn act(web: &Web, ctx: &Ctx, (team, id): &Key, say: Say, posted: &Posted) 
             let view = web.app.approve_request(ctx, team, *id, None).await?;
             match view.request.state {
                 RequestState::Approved => format!("{} for {team} is approved.", view.summary),
-                _ => format!("Your approval of {} for {team} is noted; a second person must approve it too.", view.summary),
+                _ => format!(
+                    "Your approval of {} for {team} is noted; a second person must approve it too.",
+                    view.summary
+                ),
             }
         }
         Say::Deny => {

@@ -25,7 +25,10 @@ pub(crate) struct Imported {
 
 /// All clusters.
 #[utoipa::path(get, path = "/clusters", tag = "fleet", responses((status = 200, body = Vec<Cluster>), Refusals))]
-pub(crate) async fn list_clusters(SignedIn(ctx): SignedIn, State(web): State<Web>) -> Answer<Json<Vec<Cluster>>> {
+pub(crate) async fn list_clusters(
+    SignedIn(ctx): SignedIn,
+    State(web): State<Web>,
+) -> Answer<Json<Vec<Cluster>>> {
     Ok(Json(web.app.list_clusters(&ctx).await?))
 }
 

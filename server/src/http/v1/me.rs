@@ -29,7 +29,11 @@ impl Incoming for SignIn {}
 
 /// Who is signed in, with the token for changes.
 #[utoipa::path(get, path = "/me", tag = "session", responses((status = 200, body = Me), Refusals))]
-pub(crate) async fn me(SignedIn(ctx): SignedIn, State(web): State<Web>, session: Session) -> Answer<Json<Me>> {
+pub(crate) async fn me(
+    SignedIn(ctx): SignedIn,
+    State(web): State<Web>,
+    session: Session,
+) -> Answer<Json<Me>> {
     let csrf = csrf::masked(&web, &session::token_or_new(&web, &session).await?);
     Ok(Json(Me { actor: ctx.actor, csrf }))
 }

@@ -88,10 +88,18 @@ impl IntoResponses for Refusals {
         let problem = |words: &str| {
             let schema = Ref::from_schema_name(<Problem as utoipa::ToSchema>::name());
             let content = ContentBuilder::new().schema(Some(schema)).build();
-            RefOr::T(ResponseBuilder::new().description(words).content("application/problem+json", content).build())
+            RefOr::T(
+                ResponseBuilder::new()
+                    .description(words)
+                    .content("application/problem+json", content)
+                    .build(),
+            )
         };
         BTreeMap::from([
-            ("4XX".to_owned(), problem("Refused; `fields` and `shortfalls` say why, `detail` what would do.")),
+            (
+                "4XX".to_owned(),
+                problem("Refused; `fields` and `shortfalls` say why, `detail` what would do."),
+            ),
             ("5XX".to_owned(), problem("Failed on our side; `instance` finds it in the log.")),
         ])
     }

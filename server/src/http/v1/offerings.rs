@@ -46,7 +46,10 @@ impl From<store::ledger::Event> for LedgerEvent {
 
 /// What can be asked for, and what is there of it.
 #[utoipa::path(get, path = "/offerings", tag = "fleet", responses((status = 200, body = Vec<CatalogueEntry>), Refusals))]
-pub(crate) async fn catalogue(SignedIn(ctx): SignedIn, State(web): State<Web>) -> Answer<Json<Vec<CatalogueEntry>>> {
+pub(crate) async fn catalogue(
+    SignedIn(ctx): SignedIn,
+    State(web): State<Web>,
+) -> Answer<Json<Vec<CatalogueEntry>>> {
     Ok(Json(web.app.catalogue(&ctx).await?))
 }
 

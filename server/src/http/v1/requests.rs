@@ -14,7 +14,7 @@ use super::{Created, Refusals, Tagged};
 use crate::http::{
     Web,
     extract::{After, At, Body, Filter, IfMatch, IfMatchHeader, Limit, OnceHeader, SignedIn, paging},
-    problem::Answer,
+    problem::{Answer, Refusal},
 };
 
 /// Filter of a team's requests.
@@ -62,7 +62,8 @@ pub(crate) async fn fit(
     At(team): At<TeamName>,
     body: Body<Ask>,
 ) -> Answer<Json<FitAnswer>> {
-    Ok(Json(web.app.fit(&ctx, &team, &body.value).await?))
+    let answer = web.app.fit(&ctx, &team, &body.value).await;
+    Ok(Json(answer.map_err(|error| Refusal::from(error).inside("ask."))?))
 }
 
 /// Asks for GPUs.
