@@ -14,17 +14,15 @@ async fn namespace(client: &Client, name: &str, labels: Value) {
     Api::all(client.clone()).create(&PostParams::default(), &object).await.unwrap();
 }
 
-async fn blocked(site: &super::site::Site, plan: &plan::Desired) -> String {
-    match site.member.enforce(plan).await.unwrap_err() {
-        EnforceError::Blocked { reason } => reason,
-        EnforceError::Cluster(error) => panic!("{error}"),
-    }
-}
-
-/// Waits until the watch has told of the namespace.
+/// The reason why the plan is blocked, once the watch has told of what is in the way.
 async fn known(site: &super::site::Site, plan: &plan::Desired, text: &str) -> String {
-    eventually(text, || async { Some(blocked(site, plan).await).filter(|reason| reason.contains(text)) })
-        .await
+    eventually(text, || async {
+        match site.member.enforce(plan).await {
+            Err(EnforceError::Blocked { reason }) => Some(reason).filter(|reason| reason.contains(text)),
+            Ok(_) | Err(EnforceError::Cluster(_)) => None,
+        }
+    })
+    .await
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use kit::cluster::{Cluster, Options};
 use kube::api::{Api, PostParams};
 use serde_json::json;
 
+use super::race::Hammer;
 use super::site::{GPU, create, desired, eventually, hard, options, pod, register, role_bindings};
 
 fn impatient() -> MemberOptions {
@@ -139,7 +140,7 @@ async fn without_a_controller_the_status_of_a_new_quota_is_filled_and_of_an_old_
             let object: ServiceAccount =
                 serde_json::from_value(json!({"metadata": {"name": "default"}})).unwrap();
             while api.create(&PostParams::default(), &object).await.is_err() {
-                tokio::time::sleep(Duration::from_millis(50)).await;
+                tokio::time::sleep(Duration::from_millis(5)).await;
             }
         })
     });
@@ -147,7 +148,12 @@ async fn without_a_controller_the_status_of_a_new_quota_is_filled_and_of_an_old_
     let quick = MemberOptions { quota: Duration::from_secs(2), ..options() };
     let member = Member::start(&identities, quick).await.unwrap();
     let plan = desired("lonely", &[(GPU, 4)]);
+    // Until the status is filled nothing counts: the longest window that there can be, and nobody may slip in.
+    let over_four = Hammer::start(&admin, "lonely", GPU, 5, "h100");
+    over_four.goes_on(4).await;
     let done = member.enforce(&plan).await.unwrap();
+    over_four.goes_on(20).await;
+    assert_eq!(over_four.end().await, 0, "5 of 4 at birth");
     for account in accounts {
         account.await.unwrap();
     }

@@ -2,15 +2,14 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::Duration;
 
 use kube::Client;
 use tokio::task::JoinHandle;
 
-use super::site::{GPU, SLICE, clear, create, desired, pod, site};
+use super::site::{GPU, SLICE, clear, create, desired, eventually, pod, site};
 
 /// Creates the same pod again and again, four at a time; counts tries and successes.
-struct Hammer {
+pub(super) struct Hammer {
     stop: Arc<AtomicBool>,
     tries: Arc<AtomicU32>,
     admitted: Arc<AtomicU32>,
@@ -18,7 +17,7 @@ struct Hammer {
 }
 
 impl Hammer {
-    fn start(
+    pub(super) fn start(
         client: &Client,
         namespace: &'static str,
         resource: &'static str,
@@ -43,16 +42,20 @@ impl Hammer {
         Self { stop, tries, admitted, tasks }
     }
 
-    fn admitted(&self) -> u32 {
-        self.admitted.load(Ordering::Relaxed)
+    /// Waits until it tried `more` times from now on.
+    pub(super) async fn goes_on(&self, more: u32) {
+        let until = self.tries.load(Ordering::Relaxed) + more;
+        eventually("more tries", || async { (self.tries.load(Ordering::Relaxed) >= until).then_some(()) })
+            .await;
     }
 
-    async fn end(self) -> (u32, u32) {
+    /// How many came in.
+    pub(super) async fn end(self) -> u32 {
         self.stop.store(true, Ordering::Relaxed);
         for task in self.tasks {
             task.await.unwrap();
         }
-        (self.tries.load(Ordering::Relaxed), self.admitted.load(Ordering::Relaxed))
+        self.admitted.load(Ordering::Relaxed)
     }
 }
 
@@ -62,26 +65,24 @@ async fn no_pod_comes_in_over_the_grant_during_birth_raise_and_lowering() {
     let over_four = Hammer::start(&site.admin, "race-vision", GPU, 5, "h100");
     let unlisted = Hammer::start(&site.admin, "race-vision", "example.com/unknown", 1, "h100");
     let slices = Hammer::start(&site.admin, "race-vision", SLICE, 8, "a100");
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    over_four.goes_on(4).await;
     site.member.enforce(&desired("race-vision", &[(GPU, 4)])).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(200)).await;
-    assert_eq!(over_four.admitted(), 0, "5 of 4 at birth");
-    let (tries, admitted) = over_four.end().await;
-    assert!(tries > 20 && admitted == 0, "{admitted} of {tries}");
+    over_four.goes_on(20).await;
+    assert_eq!(over_four.end().await, 0, "5 of 4 at birth");
 
     // A raise that also adds a resource, a swap of both, and a lowering to less than before.
     let over_six = Hammer::start(&site.admin, "race-vision", GPU, 7, "h100");
     site.member.enforce(&desired("race-vision", &[(GPU, 6), (SLICE, 7)])).await.unwrap();
+    over_six.goes_on(20).await;
     site.member.enforce(&desired("race-vision", &[(GPU, 0), (SLICE, 7)])).await.unwrap();
     let any = Hammer::start(&site.admin, "race-vision", GPU, 1, "h100");
-    tokio::time::sleep(Duration::from_millis(200)).await;
-    assert_eq!(any.end().await.1, 0, "the resource was taken away");
+    any.goes_on(20).await;
+    assert_eq!(any.end().await, 0, "the resource was taken away");
     site.member.enforce(&desired("race-vision", &[(GPU, 2), (SLICE, 1)])).await.unwrap();
     let over_two = Hammer::start(&site.admin, "race-vision", GPU, 3, "h100");
-    tokio::time::sleep(Duration::from_millis(200)).await;
     for hammer in [over_six, over_two, slices, unlisted] {
-        let (tries, admitted) = hammer.end().await;
-        assert!(tries > 20 && admitted == 0, "{admitted} of {tries}");
+        hammer.goes_on(20).await;
+        assert_eq!(hammer.end().await, 0);
     }
 }
 
@@ -90,12 +91,12 @@ async fn as_many_pods_as_granted_come_in_and_not_one_more() {
     let site = site().await;
     let hammers = [(), ()].map(|()| Hammer::start(&site.admin, "race-crowd", GPU, 1, "h100"));
     site.member.enforce(&desired("race-crowd", &[(GPU, 4)])).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    hammers[0].goes_on(40).await;
     site.member.enforce(&desired("race-crowd", &[(GPU, 6)])).await.unwrap();
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    hammers[1].goes_on(40).await;
     let mut sum = 0;
     for hammer in hammers {
-        sum += hammer.end().await.1;
+        sum += hammer.end().await;
     }
     assert_eq!(sum, 6);
     clear(&site.admin, "race-crowd").await;

@@ -9,9 +9,8 @@ use domain::fleet::{Offering, Pool};
 use domain::name::{ClusterName, DisplayName, NamespaceName, TeamName};
 use domain::resource::ResourceName;
 use k8s_openapi::api::core::v1::Pod;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kit::cluster::Cluster;
-use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, PostParams};
 use kube::core::{ApiResource, DynamicObject};
 use kube::{Client, ResourceExt};
 use plan::{Desired, PartitionUse, SiteSettings, Tenancy, TenancyLine};
@@ -43,33 +42,10 @@ pub(super) fn options() -> MemberOptions {
     MemberOptions::of(ClusterName::new("prod").unwrap())
 }
 
-/// Registers a cluster, and adds the kind of Multus that a real one would have.
+/// Registers a cluster.
 pub(super) async fn register(cluster: &Cluster) -> Identities {
     let admin = Link::connect(&cluster.kubeconfig().text, LinkOptions::default()).await.unwrap();
-    attachments(&cluster.client().await.unwrap()).await;
     install(&admin, &cluster.kubeconfig().text, |_| ()).await.unwrap()
-}
-
-async fn attachments(admin: &Client) {
-    let open = json!({"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
-    let kind: Value = json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {"name": "network-attachment-definitions.k8s.cni.cncf.io"},
-        "spec": {
-            "group": "k8s.cni.cncf.io", "scope": "Namespaced",
-            "names": {"kind": "NetworkAttachmentDefinition", "plural": "network-attachment-definitions"},
-            "versions": [{"name": "v1", "served": true, "storage": true, "schema": open}],
-        },
-    });
-    let kinds: Api<CustomResourceDefinition> = Api::all(admin.clone());
-    let name = "network-attachment-definitions.k8s.cni.cncf.io";
-    kinds.patch(name, &PatchParams::apply("multus"), &Patch::Apply(kind)).await.unwrap();
-    eventually("the kind of Multus", || async {
-        let live = kinds.get(name).await.ok()?;
-        let conditions = live.status?.conditions?;
-        conditions.iter().any(|one| one.type_ == "Established" && one.status == "True").then_some(())
-    })
-    .await;
 }
 
 /// Asks until there is an answer, for 30 s.
