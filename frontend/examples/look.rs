@@ -21,9 +21,8 @@ const NONCE: &str = "bG9vaw";
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let site = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/site/pkg");
     let logo = concat!(env!("CARGO_MANIFEST_DIR"), "/assets");
-    let app = Router::new()
-        .nest_service("/pkg", ServeDir::new(site).fallback(ServeDir::new(logo)))
-        .fallback(page);
+    let app =
+        Router::new().nest_service("/pkg", ServeDir::new(site).fallback(ServeDir::new(logo))).fallback(page);
     let port = std::env::args().nth(1).unwrap_or_else(|| "8089".to_owned());
     let listener = tokio::net::TcpListener::bind(format!("127.0.0.1:{port}")).await?;
     println!("http://{}/", listener.local_addr()?);
@@ -75,7 +74,13 @@ async fn page(uri: Uri, Query(mut query): Query<BTreeMap<String, String>>, reque
 }
 
 fn refused(path: &str) -> FormState {
-    let values = [("nodes", "3"), ("per_node", "9"), ("until", "2027-06-01"), ("purpose", "Too much"), ("login", "somebody")];
+    let values = [
+        ("nodes", "3"),
+        ("per_node", "9"),
+        ("until", "2027-06-01"),
+        ("purpose", "Too much"),
+        ("login", "somebody"),
+    ];
     FormState {
         action: path.to_owned(),
         values: values.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
@@ -86,8 +91,14 @@ fn refused(path: &str) -> FormState {
             detail: "Two fields need another value.".to_owned(),
             instance: None,
             fields: vec![
-                FieldError::new("ask.shape.per_node", "9 asked, the largest node has 8; ask for at most 8 on each node"),
-                FieldError::new("ask.until", "a lease of 183 days asked, 90 are allowed; choose 2027-02-28 at the latest"),
+                FieldError::new(
+                    "ask.shape.per_node",
+                    "9 asked, the largest node has 8; ask for at most 8 on each node",
+                ),
+                FieldError::new(
+                    "ask.until",
+                    "a lease of 183 days asked, 90 are allowed; choose 2027-02-28 at the latest",
+                ),
             ],
             shortfalls: vec![],
         }),

@@ -3,7 +3,8 @@
 use async_trait::async_trait;
 use domain::{
     api::{
-        AuditEntry, CatalogueEntry, Dashboard, EmittedObject, GrantView, Page, Problem, RequestView, TeamQuota,
+        AuditEntry, CatalogueEntry, Dashboard, EmittedObject, GrantView, Page, Problem, RequestView,
+        TeamQuota,
     },
     fleet::{Cluster, Node, Offering, Pool},
     id::{GrantId, RequestId},

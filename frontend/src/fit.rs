@@ -40,11 +40,8 @@ pub(crate) fn fit_answer(unit: &str, answer: &FitAnswer) -> AnyView {
     if answer.decision.fits() {
         lines.push(line(note, Icon::Check, t::fit_approvals(answer.approvals_needed)));
     }
-    let (tone, mark, verdict) = if answer.decision.fits() {
-        (good, Icon::Check, t::FIT_YES)
-    } else {
-        (bad, Icon::Cross, t::FIT_NO)
-    };
+    let (tone, mark, verdict) =
+        if answer.decision.fits() { (good, Icon::Check, t::FIT_YES) } else { (bad, Icon::Cross, t::FIT_NO) };
     view! {
         <p class=format!("{tone} flex items-center gap-2 font-semibold")>{icon(mark)} {verdict}</p>
         <ul class="mt-2 grid gap-1.5 text-[0.9375rem]">{lines}</ul>

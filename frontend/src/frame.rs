@@ -206,7 +206,8 @@ fn entry(page: &PageContext, mark: Icon, href: String, text: &'static str, numbe
     let number = (number > 0).then(|| {
         view! { <span class="tone tone-busy ml-auto rounded-full px-1.5 text-xs font-semibold">{number}</span> }
     });
-    view! { <li><a href=href aria-current=current>{icon(mark)} <span>{text}</span> {number}</a></li> }.into_any()
+    view! { <li><a href=href aria-current=current>{icon(mark)} <span>{text}</span> {number}</a></li> }
+        .into_any()
 }
 
 fn group(title: Option<String>, entries: Vec<AnyView>, more: AnyView) -> AnyView {

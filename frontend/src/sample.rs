@@ -1,5 +1,9 @@
 //! A backend with sample data: three teams on two clusters, in the states that pages must be able to show.
 
+#![expect(
+    clippy::result_large_err,
+    reason = "a problem is as large as the trait has it, and this is no hot path"
+)]
 #![expect(clippy::unwrap_used, reason = "the texts below are constants, and the tests read each of them")]
 
 use std::collections::BTreeMap;
@@ -146,29 +150,30 @@ fn pools() -> Vec<Pool> {
 }
 
 fn offerings() -> Vec<Offering> {
-    let offering = |name: &str, pool: &str, text: &str, about: &str, kind, resource: &str, milli, declared| {
-        let whole = kind == Kind::Whole;
-        Offering {
-            name: name.parse().unwrap(),
-            pool: pool.parse().unwrap(),
-            display: display(text),
-            description: about.to_owned(),
-            resource: resource.parse::<String>().unwrap().try_into().unwrap(),
-            effective_milli: milli,
-            per_unit: PerUnit {
-                cpu: if whole { "16" } else { "4" }.parse().unwrap(),
-                memory: if whole { "200Gi" } else { "24Gi" }.parse().unwrap(),
-                ephemeral_storage: "100Gi".parse().unwrap(),
-            },
-            partition: whole,
-            per_pod_max: (!whole).then_some(1),
-            declared,
-            overcommit_percent: 100,
-            retired: false,
-            version: 1,
-            kind,
-        }
-    };
+    let offering =
+        |name: &str, pool: &str, text: &str, about: &str, kind, resource: &str, milli, declared| {
+            let whole = kind == Kind::Whole;
+            Offering {
+                name: name.parse().unwrap(),
+                pool: pool.parse().unwrap(),
+                display: display(text),
+                description: about.to_owned(),
+                resource: resource.parse::<String>().unwrap().try_into().unwrap(),
+                effective_milli: milli,
+                per_unit: PerUnit {
+                    cpu: if whole { "16" } else { "4" }.parse().unwrap(),
+                    memory: if whole { "200Gi" } else { "24Gi" }.parse().unwrap(),
+                    ephemeral_storage: "100Gi".parse().unwrap(),
+                },
+                partition: whole,
+                per_pod_max: (!whole).then_some(1),
+                declared,
+                overcommit_percent: 100,
+                retired: false,
+                version: 1,
+                kind,
+            }
+        };
     let (mig, shared) = (Kind::Mig { profile: "1g.10gb".to_owned() }, Kind::Shared { replicas: 4 });
     vec![
         offering(
@@ -213,14 +218,23 @@ fn pool_of(offering: &Offering) -> Pool {
 }
 
 fn line(offering: &str) -> Line {
-    let hold =
-        |granted, held, running, pending| Holding { granted, held, running, pending, charged: running + pending };
+    let hold = |granted, held, running, pending| Holding {
+        granted,
+        held,
+        running,
+        pending,
+        charged: running + pending,
+    };
     let (declared, observed, unmanaged, holdings) = match offering {
         "h100" => (
             32,
             Some(32),
             1,
-            vec![("vision", hold(12, 12, 6, 2)), ("language", hold(8, 8, 8, 0)), ("robotics", hold(4, 4, 0, 0))],
+            vec![
+                ("vision", hold(12, 12, 6, 2)),
+                ("language", hold(8, 8, 8, 0)),
+                ("robotics", hold(4, 4, 0, 0)),
+            ],
         ),
         "a100-1g" => (56, Some(42), 0, vec![("vision", hold(7, 7, 9, 0)), ("language", hold(38, 38, 20, 4))]),
         _ => (32, None, 0, vec![("vision", hold(4, 4, 0, 0))]),
@@ -323,16 +337,41 @@ fn requests() -> Vec<Request> {
              run takes eleven days in place of four.",
             open,
         ),
-        approved(request(102, "language", "h100", (2, 8), member, "Long-context pre-training, two full nodes.", open)),
-        request(105, "robotics", "a100-1g", (2, 1), (1, "Platform admin"), "Notebooks for the newcomers.", open),
-        approved(request(103, "vision", "h100", (1, 8), lead, "Detector, first stage.", RequestState::Approved)),
+        approved(request(
+            102,
+            "language",
+            "h100",
+            (2, 8),
+            member,
+            "Long-context pre-training, two full nodes.",
+            open,
+        )),
+        request(
+            105,
+            "robotics",
+            "a100-1g",
+            (2, 1),
+            (1, "Platform admin"),
+            "Notebooks for the newcomers.",
+            open,
+        ),
+        approved(request(
+            103,
+            "vision",
+            "h100",
+            (1, 8),
+            lead,
+            "Detector, first stage.",
+            RequestState::Approved,
+        )),
         request(104, "vision", "h100", (3, 8), lead, "All nodes at once.", denied),
     ]
 }
 
 fn fit(request: &Request, viewer_free: &Line) -> FitAnswer {
     let Ask::New { shape, .. } = request.ask else { unreachable!("the sample asks only for new grants") };
-    let decision = decide(viewer_free, &blocks(request.offering.as_str()), &request.team, shape, request.more);
+    let decision =
+        decide(viewer_free, &blocks(request.offering.as_str()), &request.team, shape, request.more);
     let with_fabric = request.offering.as_str() == "h100";
     FitAnswer {
         frees_up: (!decision.fits()).then(|| FreesUp { at: now() + Duration::days(15), amount: 8 }),
@@ -479,7 +518,9 @@ fn objects(team: &TeamName) -> Vec<EmittedObject> {
     };
     let plain = |api: &str, kind: &str, name: &str| {
         let space = if kind == "Namespace" { String::new() } else { format!("  namespace: {team}\n") };
-        let yaml = format!("apiVersion: {api}\nkind: {kind}\nmetadata:\n  labels:\n    gpuaas.io/tenant: {team}\n  name: {name}\n{space}");
+        let yaml = format!(
+            "apiVersion: {api}\nkind: {kind}\nmetadata:\n  labels:\n    gpuaas.io/tenant: {team}\n  name: {name}\n{space}"
+        );
         object(api, kind, name, yaml, false)
     };
     let mut missing = plain("v1", "PodTemplate", "h100");
@@ -607,7 +648,12 @@ impl Backend for Sample {
         Ok(vec![
             member(2, "lead", "Vision lead", TeamRole::Lead),
             member(6, "member-1", "First member", TeamRole::Member),
-            member(7, "member-2", "Second member, with a name that is a good deal longer than usual", TeamRole::Member),
+            member(
+                7,
+                "member-2",
+                "Second member, with a name that is a good deal longer than usual",
+                TeamRole::Member,
+            ),
             member(3, "viewer", "Vision viewer", TeamRole::Viewer),
         ])
     }
@@ -634,7 +680,11 @@ impl Backend for Sample {
                 .collect(),
             waiting: 3,
             enforced: 3,
-            not_enforced: vec![namespace(&vision, &"south".parse().unwrap(), Enforcement::Blocked { reason })],
+            not_enforced: vec![namespace(
+                &vision,
+                &"south".parse().unwrap(),
+                Enforcement::Blocked { reason },
+            )],
             ending: grants().into_iter().filter(|g| g.ends_at < now() + Duration::days(16)).collect(),
             balances_agree: true,
         })
@@ -655,8 +705,20 @@ impl Backend for Sample {
         };
         let waiting_for = "the answer of the tenant policy to our probe".to_owned();
         Ok(vec![
-            cluster("north", "North hall", Writer::Kubernetes, Registration::Ready, Some(now() - Duration::seconds(8))),
-            cluster("south", "South hall", Writer::Kubernetes, Registration::Registering { waiting_for }, None),
+            cluster(
+                "north",
+                "North hall",
+                Writer::Kubernetes,
+                Registration::Ready,
+                Some(now() - Duration::seconds(8)),
+            ),
+            cluster(
+                "south",
+                "South hall",
+                Writer::Kubernetes,
+                Registration::Registering { waiting_for },
+                None,
+            ),
             cluster("lab", "Laboratory", Writer::Git, Registration::Ready, None),
         ])
     }
@@ -679,7 +741,10 @@ impl Backend for Sample {
         let node = |n: u32, used: u32, ready: bool| Node {
             cluster: cluster.clone(),
             name: format!("gpu-{n:02}.north"),
-            labels: BTreeMap::from([("nvidia.com/gpu.product".to_owned(), "NVIDIA-H100-80GB-HBM3".to_owned())]),
+            labels: BTreeMap::from([(
+                "nvidia.com/gpu.product".to_owned(),
+                "NVIDIA-H100-80GB-HBM3".to_owned(),
+            )]),
             allocatable: BTreeMap::from([
                 ("nvidia.com/gpu".to_owned().try_into().unwrap(), 8),
                 ("nvidia.com/sriov8001".to_owned().try_into().unwrap(), 8),
@@ -693,20 +758,28 @@ impl Backend for Sample {
 
     async fn audit(&self, actor: &Actor, filter: &AuditFilter, _part: &Part) -> Read<Page<AuditEntry>> {
         guard(actor, Action::ReadPlatform, None)?;
-        let entry = |n: u64, who: Option<u64>, name: &str, action: &str, subject: &str, detail: &str| AuditEntry {
-            id: id::<AuditId>(n),
-            at: now() - Duration::minutes(i64::try_from(n).unwrap() * 17),
-            actor: who.map(id),
-            actor_display: name.to_owned(),
-            action: action.to_owned(),
-            subject: format!("{subject}/{}", id::<RequestId>(n)),
-            team: Some("vision".parse().unwrap()),
-            detail: detail.to_owned(),
-        };
+        let entry =
+            |n: u64, who: Option<u64>, name: &str, action: &str, subject: &str, detail: &str| AuditEntry {
+                id: id::<AuditId>(n),
+                at: now() - Duration::minutes(i64::try_from(n).unwrap() * 17),
+                actor: who.map(id),
+                actor_display: name.to_owned(),
+                action: action.to_owned(),
+                subject: format!("{subject}/{}", id::<RequestId>(n)),
+                team: Some("vision".parse().unwrap()),
+                detail: detail.to_owned(),
+            };
         let entries = vec![
             entry(1, None, "enforce", "grant.enforced", "grant", r#"{"probes":2}"#),
             entry(2, Some(1), "Platform admin", "request.approve", "request", r#"{"amount":4}"#),
-            entry(3, Some(2), "Vision lead", "request.create", "request", r#"{"offering":"h100","amount":4}"#),
+            entry(
+                3,
+                Some(2),
+                "Vision lead",
+                "request.create",
+                "request",
+                r#"{"offering":"h100","amount":4}"#,
+            ),
             entry(4, Some(2), "Vision lead", "member.set", "member", r#"{"role":"member"}"#),
         ];
         let keep = |e: &AuditEntry| {

@@ -1,5 +1,7 @@
 //! Every page with sample data, as each kind of person: what must hold for all of them, and the cases of forms.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests, where a panic is the failure that is meant")]
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use domain::{
@@ -107,7 +109,10 @@ fn check_forms(url: &str, html: &str) {
         let form = &html[at..at + html[at..].find("</form>").unwrap()];
         assert!(!form[1..].contains("<form "), "{url}: a form within a form");
         if attribute(form, "method") == Some("post") {
-            assert!(form.contains(&format!("name=\"csrf\" value=\"{CSRF}\"")), "{url}: a form without its token: {form}");
+            assert!(
+                form.contains(&format!("name=\"csrf\" value=\"{CSRF}\"")),
+                "{url}: a form without its token: {form}"
+            );
             assert!(attribute(form, "action").unwrap().starts_with('/'), "{url}");
         }
     }
@@ -115,7 +120,11 @@ fn check_forms(url: &str, html: &str) {
 
 /// Ids are there once, and whatever points to an id points to one that is there.
 fn check_ids(url: &str, html: &str) {
-    let mut ids: Vec<_> = html.match_indices(" id=\"").map(|(at, s)| &html[at + s.len()..]).map(|r| &r[..r.find('"').unwrap()]).collect();
+    let mut ids: Vec<_> = html
+        .match_indices(" id=\"")
+        .map(|(at, s)| &html[at + s.len()..])
+        .map(|r| &r[..r.find('"').unwrap()])
+        .collect();
     ids.sort_unstable();
     let all = ids.len();
     ids.dedup();
@@ -163,7 +172,10 @@ async fn what_one_may_not_see_is_not_found_and_what_one_may_not_do_is_forbidden(
     ] {
         let (status, html) = get(actor, url).await;
         assert_eq!(status, want, "{url}");
-        assert!(want == 200 || html.contains("the-request"), "{url}: a problem carries the id of the request");
+        assert!(
+            want == 200 || html.contains("the-request"),
+            "{url}: a problem carries the id of the request"
+        );
     }
 }
 
@@ -191,7 +203,14 @@ async fn the_inbox_says_what_each_decision_does_to_the_pool() {
 #[tokio::test]
 async fn the_dashboard_shows_every_part_of_the_sum() {
     let (_, html) = get(sample::admin(), "/admin").await;
-    for part in ["14 running", "2 pending", "8 granted, not used", "1 outside team namespaces", "7 free", "32 × H100 in all"] {
+    for part in [
+        "14 running",
+        "2 pending",
+        "8 granted, not used",
+        "1 outside team namespaces",
+        "7 free",
+        "32 × H100 in all",
+    ] {
         assert!(html.contains(part), "{part}");
     }
     assert!(html.contains("5 beyond what there is"));
@@ -227,7 +246,7 @@ async fn a_refused_form_keeps_its_values_and_says_why_at_the_field() {
     assert!(described.contains("per_node-error"), "{described}");
     let summary = tags(&html, "div").into_iter().find(|d| attribute(d, "role") == Some("alert")).unwrap();
     assert!(summary.contains("autofocus") && summary.contains("tabindex=\"-1\""), "{summary}");
-    assert!(html.contains("For &lt;b&gt;this&lt;/b&gt;"), "entered text is escaped");
+    assert!(html.contains("For &lt;b>this&lt;/b>"), "entered text is escaped");
     let chosen = tags(&html, "input").into_iter().find(|i| attribute(i, "value") == Some("a100-1g")).unwrap();
     assert!(chosen.contains(" checked"), "{chosen}");
 }

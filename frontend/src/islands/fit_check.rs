@@ -41,9 +41,9 @@ pub fn FitCheck(
     let unit = units.get(&offering).cloned().unwrap_or(offering);
     let shown = RwSignal::new(answer.map_or(Shown::Hint, |answer| Shown::Answer(unit, answer)));
     #[cfg(feature = "hydrate")]
-    browser::watch(form, action, csrf, units, shown);
+    browser::watch(&form, action, csrf, units, shown);
     #[cfg(not(feature = "hydrate"))]
-    let _ = (form, action, csrf);
+    let _ = (form, action, csrf, units);
     view! {
         <div aria-live="polite">
             {move || match shown.get() {
@@ -88,13 +88,13 @@ mod browser {
     }
 
     pub(super) fn watch(
-        form: String,
+        block: &str,
         action: String,
         csrf: String,
         units: BTreeMap<String, String>,
         shown: RwSignal<Shown>,
     ) {
-        let Some(form) = find(&form) else { return };
+        let Some(form) = find(block) else { return };
         let watch = Rc::new(Watch {
             form,
             action,

@@ -94,10 +94,8 @@ fn request_links(entry: &CatalogueEntry, teams: &[&Team]) -> AnyView {
         [] => ().into_any(),
         [one] => link_button("btn-sm btn-primary", href(one), t::request_for(one.display.as_str())),
         many => {
-            let links: Vec<_> = many
-                .iter()
-                .map(|team| link_button("btn-sm", href(team), team.display.to_string()))
-                .collect();
+            let links: Vec<_> =
+                many.iter().map(|team| link_button("btn-sm", href(team), team.display.to_string())).collect();
             view! {
                 <div class="flex flex-wrap items-center gap-2">
                     <span class="quiet text-sm">{t::REQUEST_FOR_TEAM}</span>

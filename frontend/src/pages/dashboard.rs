@@ -19,8 +19,8 @@ use crate::{
     frame::Content,
     text as t,
     ui::{
-        Level, alert, bar, cell, day, empty, enforcement_badge, head, kind_mark, line_bar, link_button, moment, num,
-        panel, section, table,
+        Level, alert, bar, cell, day, empty, enforcement_badge, head, kind_mark, line_bar, link_button,
+        moment, num, panel, section, table,
     },
 };
 
@@ -97,10 +97,7 @@ impl DashboardData {
             let all = u32::try_from(all).unwrap_or(u32::MAX);
             view! { <p class="mt-3">{link_button("btn-sm", "/admin?teams=all", t::more_teams(all))}</p> }
         });
-        section(
-            t::TEAMS,
-            view! { {list} {more} <p class="quiet mt-2 text-sm">{t::EFFECTIVE_MEANING}</p> },
-        )
+        section(t::TEAMS, view! { {list} {more} <p class="quiet mt-2 text-sm">{t::EFFECTIVE_MEANING}</p> })
     }
 
     fn enforcement(&self, page: &PageContext) -> AnyView {
@@ -182,10 +179,11 @@ fn line(entry: &DashboardLine) -> AnyView {
     } else {
         format!("{}: {}", t::LARGEST_FREE, entry.blocks.largest_free())
     };
-    let notes: Vec<_> = [Some(format!("{} / {}", entry.pool.cluster, entry.pool.name)), Some(block), reserved]
-        .into_iter()
-        .flatten()
-        .collect();
+    let notes: Vec<_> =
+        [Some(format!("{} / {}", entry.pool.cluster, entry.pool.name)), Some(block), reserved]
+            .into_iter()
+            .flatten()
+            .collect();
     panel(view! {
         <div class="mb-3 flex flex-wrap items-baseline justify-between gap-x-4 gap-y-1">
             <h2>{unit.clone()}</h2>

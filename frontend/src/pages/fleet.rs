@@ -14,8 +14,8 @@ use crate::{
     frame::Content,
     text as t,
     ui::{
-        Bar, Icon, Segment, Tone, badge, cell, empty, head, kind_mark, moment, num, pager, registration_badge, section,
-        slim_bar, table,
+        Bar, Icon, Segment, Tone, badge, cell, empty, head, kind_mark, moment, num, pager,
+        registration_badge, section, slim_bar, table,
     },
 };
 
@@ -49,8 +49,7 @@ impl FleetData {
     }
 
     pub(crate) fn show(self, page: &PageContext) -> Content {
-        let ready: Vec<_> =
-            self.clusters.iter().filter(|c| c.registration == Registration::Ready).collect();
+        let ready: Vec<_> = self.clusters.iter().filter(|c| c.registration == Registration::Ready).collect();
         let shown: Vec<_> = self.nodes.iter().flat_map(|(_, nodes)| &nodes.items).collect();
         let down: Vec<_> = shown.iter().filter(|node| !node.ready).collect();
         let sentence = t::fleet_sentence(len(&self.clusters), len(&ready), len(&shown), len(&down));
@@ -82,15 +81,14 @@ impl FleetData {
                     Registration::Blocked { reason } => Some(reason.clone()),
                 };
                 let note = note.map(|text| view! { <p class="quiet mt-1 text-sm">{text}</p> });
-                let seen = cluster
-                    .observed_at
-                    .map_or_else(|| t::NOT_OBSERVED.into_any(), |at| moment(page.now, at));
+                let seen =
+                    cluster.observed_at.map_or_else(|| t::NOT_OBSERVED.into_any(), |at| moment(page.now, at));
                 view! {
                     <tr>
                         {cell(t::CLUSTER, two(cluster.display.to_string(), cluster.name.to_string()))}
                         {cell(t::STATE, view! { {registration_badge(&cluster.registration)} {note} })}
                         {cell(t::WRITER, t::writer(cluster.writer))}
-                        {num(t::SLOTS, cluster.fabric_slots)}
+                        {num(t::SLOTS, cluster.fabric_slots.to_string())}
                         {cell(t::OBSERVED, seen)}
                     </tr>
                 }
@@ -138,7 +136,7 @@ impl FleetData {
                         {cell(t::KIND, kind_mark(&offering.kind))}
                         {cell(t::RESOURCE, view! { <code>{offering.resource.to_string()}</code> })}
                         {num(t::WORTH, offering.effective(1))}
-                        {num(t::DECLARED, offering.declared)}
+                        {num(t::DECLARED, offering.declared.to_string())}
                     </tr>
                 }
                 .into_any()
@@ -151,7 +149,8 @@ impl FleetData {
 
 /// A name for people with the key below it.
 fn two(display: String, key: String) -> AnyView {
-    let key = (key != display).then(|| view! { <span class="quiet block text-[0.8125rem] font-normal"><code>{key}</code></span> });
+    let key = (key != display)
+        .then(|| view! { <span class="quiet block text-[0.8125rem] font-normal"><code>{key}</code></span> });
     view! { <span class="font-medium">{display}</span> {key} }.into_any()
 }
 

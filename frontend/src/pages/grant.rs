@@ -18,8 +18,8 @@ use crate::{
     frame::Content,
     text as t,
     ui::{
-        Form, Icon, Input, Level, Tone, alert, back_link, bar, button, day, facts, grant_badge, head, icon, input,
-        kind_mark, link_button, moment, panel, post_form, quota_bar, section, summary,
+        Form, Icon, Input, Level, Tone, alert, back_link, bar, button, day, facts, grant_badge, head, icon,
+        input, kind_mark, link_button, moment, panel, post_form, quota_bar, section, summary,
     },
 };
 
@@ -60,10 +60,8 @@ impl GrantData {
     pub(crate) fn show(self, page: &PageContext) -> Content {
         let grant = &self.view.grant;
         let title = t::amount(grant.shape.amount(), self.view.offering.display.as_str());
-        let blocked = grant
-            .blocked
-            .clone()
-            .map(|reason| view! { <div class="mb-4">{alert(Level::Bad, reason)}</div> });
+        let blocked =
+            grant.blocked.clone().map(|reason| view! { <div class="mb-4">{alert(Level::Bad, reason)}</div> });
         let unit = self.view.offering.display.as_str();
         let last = t::date(last_day(grant.ends_at));
         let body = view! {
@@ -153,7 +151,9 @@ impl GrantData {
                         </details>
                     }
                 });
-                let at = rung.at.map(|at| view! { <span class="quiet ml-2 text-sm">{moment(page.now, at)}</span> });
+                let at = rung
+                    .at
+                    .map(|at| view! { <span class="quiet ml-2 text-sm">{moment(page.now, at)}</span> });
                 view! {
                     <li>
                         <span class=format!("rung {}", rung.tone.class())>{icon(rung.mark)}</span>
@@ -217,7 +217,8 @@ impl GrantData {
                 </div>
             </div>
         };
-        view! { <div id="give-back" class="scroll-mt-6">{section(t::GIVE_BACK, panel(content))}</div> }.into_any()
+        view! { <div id="give-back" class="scroll-mt-6">{section(t::GIVE_BACK, panel(content))}</div> }
+            .into_any()
     }
 }
 
@@ -246,7 +247,8 @@ fn probe_rung(name: &'static str, layer: &str, namespace: Option<&NamespaceView>
         namespace.and_then(|n| n.probes.iter().find(|probe| probe.layer == layer));
     let Some(answer) = answer else {
         let unobserved = namespace.is_some_and(|n| n.enforcement == Enforcement::Published);
-        let (how, text) = if unobserved { ((Tone::Plain, Icon::Up), t::PROBE_UNOBSERVED) } else { (WAITS, t::PROBE_WAITS) };
+        let (how, text) =
+            if unobserved { ((Tone::Plain, Icon::Up), t::PROBE_UNOBSERVED) } else { (WAITS, t::PROBE_WAITS) };
         return Rung::new(name, how, text);
     };
     let (how, text) = if answer.refused {

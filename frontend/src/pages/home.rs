@@ -81,29 +81,19 @@ impl HomeData {
             .map(|view| request_row(page, &view.request, view.summary.clone()))
             .collect();
         let list = table(t::WAITS_FOR_ME, &[t::WHAT, t::TEAM, t::WHO, t::WHEN], rows);
-        section(
-            t::WAITS_FOR_ME,
-            view! { {list} <p class="mt-3">{back_link("/inbox", t::OPEN_INBOX)}</p> },
-        )
+        section(t::WAITS_FOR_ME, view! { {list} <p class="mt-3">{back_link("/inbox", t::OPEN_INBOX)}</p> })
     }
 
     fn waiting(&self, page: &PageContext, waiting: &[&Request]) -> AnyView {
         if waiting.is_empty() {
             return section(t::WAITING, view! { <p class="quiet">{t::NOTHING_WAITS}</p> });
         }
-        let rows = waiting.iter().map(|r| request_row(page, r, self.words(r))).collect();
+        let words = |request: &Request| {
+            let own = self.teams.iter().find(|quota| quota.team.name == request.team);
+            super::request_words(own.map_or(&[], |quota| &quota.lines), request)
+        };
+        let rows = waiting.iter().map(|request| request_row(page, request, words(request))).collect();
         section(t::WAITING, table(t::WAITING, &[t::WHAT, t::TEAM, t::WHO, t::WHEN], rows))
-    }
-
-    /// Amount and offering of a request of one's own team; the offering's name where the team holds none of it yet.
-    fn words(&self, request: &Request) -> String {
-        let unit = self
-            .teams
-            .iter()
-            .flat_map(|team| &team.lines)
-            .find(|line| line.offering.name == request.offering)
-            .map_or_else(|| request.offering.to_string(), |line| line.offering.display.to_string());
-        if request.more > 0 { t::amount(request.more, &unit) } else { unit }
     }
 
     fn ending(&self, page: &PageContext) -> AnyView {

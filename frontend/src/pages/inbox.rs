@@ -38,8 +38,7 @@ impl InboxData {
         } else {
             view! { <ul class="grid gap-3">{lines}</ul> }.into_any()
         };
-        let body =
-            view! { {head(t::INBOX, sentence, ().into_any())} {list} {pager(page, self.requests.next.clone())} };
+        let body = view! { {head(t::INBOX, sentence, ().into_any())} {list} {pager(page, self.requests.next.clone())} };
         Content { title: t::INBOX.to_owned(), trail: vec![], body: body.into_any() }
     }
 }

@@ -60,11 +60,8 @@ impl ManifestsData {
             number(Standing::Missing),
             number(Standing::Unseen),
         );
-        let list = if self.objects.is_empty() {
-            empty(t::MANIFESTS_EMPTY, ().into_any())
-        } else {
-            self.places()
-        };
+        let list =
+            if self.objects.is_empty() { empty(t::MANIFESTS_EMPTY, ().into_any()) } else { self.places() };
         let title = t::manifests_title(self.team.display.as_str());
         let body = view! { {head(title.clone(), sentence, ().into_any())} {list} };
         Content { title, trail: team_trail(&self.team), body: body.into_any() }

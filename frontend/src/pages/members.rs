@@ -13,7 +13,10 @@ use crate::{
     context::PageContext,
     frame::Content,
     text as t,
-    ui::{Choice, Form, Input, button, cell, empty, head, input, panel, post_form, section, select, summary, table},
+    ui::{
+        Choice, Form, Input, button, cell, empty, head, input, panel, post_form, section, select, summary,
+        table,
+    },
 };
 
 const ROLES: [(TeamRole, &str); 3] =
@@ -104,7 +107,8 @@ fn change(form: Form<'_>, member: &Member) -> AnyView {
 
 fn add(form: Form<'_>) -> AnyView {
     let login = Input { name: "login", label: t::LOGIN, class: "min-w-48 flex-1", ..Input::default() };
-    let role = Input { name: "role", label: t::ROLE, value: "member", class: "min-w-48 flex-1", ..Input::default() };
+    let role =
+        Input { name: "role", label: t::ROLE, value: "member", class: "min-w-48 flex-1", ..Input::default() };
     let choices = ROLES
         .iter()
         .map(|(role, value)| Choice { value: (*value).to_owned(), text: t::team_role_long(*role).to_owned() })

@@ -36,10 +36,12 @@ pub(crate) use {
 };
 
 use domain::{
+    api::QuotaLine,
     authz::{Action, Verdict, authorize},
     fleet::Offering,
     name::TeamName,
     people::{Actor, Team},
+    request::Request,
 };
 
 /// May the actor do it to the team? Only decides what is shown; the use-case decides for itself.
@@ -56,7 +58,20 @@ fn team_trail(team: &Team) -> Vec<(String, String)> {
 fn worth<'a>(amounts: impl Iterator<Item = (&'a Offering, u32)>) -> String {
     let milli: u64 = amounts.map(|(o, n)| u64::from(o.effective_milli) * u64::from(n)).sum();
     let tenths = (milli + 50) / 100;
-    if tenths % 10 == 0 { (tenths / 10).to_string() } else { format!("{}.{}", tenths / 10, tenths % 10) }
+    if tenths.is_multiple_of(10) {
+        (tenths / 10).to_string()
+    } else {
+        format!("{}.{}", tenths / 10, tenths % 10)
+    }
+}
+
+/// Amount and offering of a request of a team; the offering's key where the team holds none of it yet.
+fn request_words(lines: &[QuotaLine], request: &Request) -> String {
+    let unit = lines
+        .iter()
+        .find(|line| line.offering.name == request.offering)
+        .map_or(request.offering.as_str(), |line| line.offering.display.as_str());
+    if request.more > 0 { crate::text::amount(request.more, unit) } else { unit.to_owned() }
 }
 
 /// Length of a list as an amount.

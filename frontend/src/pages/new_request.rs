@@ -53,7 +53,9 @@ impl NewRequestData {
             });
         }
         let entered = |name: &str| page.form.values.get(name).map(String::as_str);
-        let of = |kind: &str| page.query(kind).or_else(|| entered("grant").filter(|_| entered("kind") == Some(kind)));
+        let of = |kind: &str| {
+            page.query(kind).or_else(|| entered("grant").filter(|_| entered("kind") == Some(kind)))
+        };
         let mode = match (of("change"), of("extend")) {
             (Some(id), _) => Mode::Change(Box::new(grant(page, actor, name, id).await?)),
             (None, Some(id)) => Mode::Extend(Box::new(grant(page, actor, name, id).await?)),
@@ -91,9 +93,7 @@ impl NewRequestData {
     }
 
     fn title(&self) -> (String, &'static str) {
-        let of = |view: &GrantView| {
-            t::amount(view.grant.shape.amount(), view.offering.display.as_str())
-        };
+        let of = |view: &GrantView| t::amount(view.grant.shape.amount(), view.offering.display.as_str());
         match &self.mode {
             Mode::New(_) => (t::new_request_title(self.team.display.as_str()), t::NEW_REQUEST_SENTENCE),
             Mode::Change(view) => (t::change_title(&of(view)), t::CHANGE_SENTENCE),
@@ -106,8 +106,14 @@ impl NewRequestData {
             Mode::New(entries) => vec![
                 hidden("kind", "new"),
                 group(t::STEP_WHAT, offerings(form, entries)),
-                group(t::STEP_AMOUNT, amount_fields(form, "1", "1", entries.iter().any(|e| e.offering.partition))),
-                group(t::STEP_WHY, view! { {until(form, self.propose(form, entries))} {purpose(form)} }.into_any()),
+                group(
+                    t::STEP_AMOUNT,
+                    amount_fields(form, "1", "1", entries.iter().any(|e| e.offering.partition)),
+                ),
+                group(
+                    t::STEP_WHY,
+                    view! { {until(form, self.propose(form, entries))} {purpose(form)} }.into_any(),
+                ),
             ],
             Mode::Change(view) => {
                 let shape = view.grant.shape;
@@ -142,7 +148,8 @@ impl NewRequestData {
     /// Last day that is proposed, and the longest that the pool at hand allows, in words.
     fn propose(&self, form: Form<'_>, entries: &[CatalogueEntry]) -> (NaiveDate, String) {
         let chosen = chosen(form, entries);
-        let longest = entries.iter().find(|e| e.offering.name.as_str() == chosen).map(|e| e.pool.rules.max_days);
+        let longest =
+            entries.iter().find(|e| e.offering.name.as_str() == chosen).map(|e| e.pool.rules.max_days);
         let today = form.page.now.date_naive();
         let days = longest.map_or(PROPOSED_DAYS, |max| max.min(PROPOSED_DAYS));
         (today + Days::new(days.into()), longest.map(t::longest_lease).unwrap_or_default())
@@ -151,7 +158,10 @@ impl NewRequestData {
     fn fit(&self, form: Form<'_>) -> AnyView {
         let (units, offering) = match &self.mode {
             Mode::New(entries) => (
-                entries.iter().map(|e| (e.offering.name.to_string(), e.offering.display.to_string())).collect(),
+                entries
+                    .iter()
+                    .map(|e| (e.offering.name.to_string(), e.offering.display.to_string()))
+                    .collect(),
                 chosen(form, entries),
             ),
             Mode::Change(view) | Mode::Extend(view) => {

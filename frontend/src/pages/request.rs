@@ -17,8 +17,8 @@ use crate::{
     frame::Content,
     text as t,
     ui::{
-        Form, Icon, Input, Level, alert, back_link, button, day, facts, head, icon, kind_mark, moment, panel, post_form,
-        request_badge, section, summary, textarea,
+        Form, Icon, Input, Level, alert, back_link, button, day, facts, head, icon, kind_mark, moment, panel,
+        post_form, request_badge, section, summary, textarea,
     },
 };
 
@@ -78,7 +78,8 @@ impl RequestData {
 
     fn facts(&self, page: &PageContext) -> AnyView {
         let (request, offering) = (&self.view.request, &self.view.offering);
-        let purpose = if request.purpose.is_empty() { t::TEXT_NONE.to_owned() } else { request.purpose.clone() };
+        let purpose =
+            if request.purpose.is_empty() { t::TEXT_NONE.to_owned() } else { request.purpose.clone() };
         let mut rows = vec![
             (
                 t::OFFERING,
@@ -112,10 +113,7 @@ impl RequestData {
         let view = &self.view;
         let unit = view.offering.display.to_string();
         let title = if view.fit.is_some() { t::FIT_TITLE } else { t::POOL_NOW };
-        let fit = view
-            .fit
-            .as_ref()
-            .map(|fit| view! { <div class="mt-2">{fit_answer(&unit, fit)}</div> });
+        let fit = view.fit.as_ref().map(|fit| view! { <div class="mt-2">{fit_answer(&unit, fit)}</div> });
         let own = (view.request.state == RequestState::Submitted
             && page.actor.as_ref().is_some_and(|a| a.user == view.request.created_by)
             && super::may(page.actor.as_ref(), domain::authz::Action::DecideRequest, Some(&self.team.name)))
@@ -172,9 +170,9 @@ impl RequestData {
             .events()
             .into_iter()
             .map(|event| {
-                let text = event
-                    .text
-                    .map(|text| view! { <p class="mt-1 whitespace-pre-line [overflow-wrap:anywhere]">{text}</p> });
+                let text = event.text.map(
+                    |text| view! { <p class="mt-1 whitespace-pre-line [overflow-wrap:anywhere]">{text}</p> },
+                );
                 view! {
                     <li>
                         <span class="rung bg-base-300">{icon(event.mark)}</span>

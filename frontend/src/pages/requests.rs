@@ -33,7 +33,8 @@ pub(crate) struct RequestsData {
 
 impl RequestsData {
     pub(crate) async fn load(page: &PageContext, actor: &Actor, name: &TeamName) -> Read<Self> {
-        let state = STATES.iter().find(|(word, _)| page.query("state") == Some(word)).map(|(_, state)| *state);
+        let state =
+            STATES.iter().find(|(word, _)| page.query("state") == Some(word)).map(|(_, state)| *state);
         let part = Part { cursor: page.query("cursor").map(str::to_owned) };
         Ok(Self {
             team: page.backend.team(actor, name).await?,
@@ -77,7 +78,8 @@ fn filter(page: &PageContext) -> AnyView {
     };
     let mut links = vec![link(None, t::ALL)];
     links.extend(STATES.iter().map(|(query, state)| link(Some(query), t::request_state(*state))));
-    view! { <nav class="mb-3" aria-label=t::STATE><ul class="flex flex-wrap gap-1">{links}</ul></nav> }.into_any()
+    view! { <nav class="mb-3" aria-label=t::STATE><ul class="flex flex-wrap gap-1">{links}</ul></nav> }
+        .into_any()
 }
 
 fn row(page: &PageContext, view: &RequestView) -> AnyView {

@@ -18,8 +18,8 @@ use crate::{
     frame::Content,
     text as t,
     ui::{
-        Level, alert, back_link, bar, cell, day, empty, facts, grant_badge, head, kind_mark, link_button, moment, panel,
-        quota_bar, section, table,
+        Level, alert, back_link, bar, cell, day, empty, facts, grant_badge, head, kind_mark, link_button,
+        moment, panel, quota_bar, section, table,
     },
 };
 
@@ -140,11 +140,7 @@ impl TeamData {
             .iter()
             .map(|request| {
                 let href = format!("/teams/{}/requests/{}", request.team, request.id);
-                let what = if request.more > 0 {
-                    t::amount(request.more, request.offering.as_str())
-                } else {
-                    request.offering.to_string()
-                };
+                let what = super::request_words(&self.quota.lines, request);
                 view! {
                     <tr>
                         {cell(t::WHAT, view! { <a class="a" href=href>{what}</a> })}
@@ -180,4 +176,3 @@ impl TeamData {
         section(t::FABRIC, panel(facts(rows)))
     }
 }
-

@@ -11,6 +11,7 @@ pub(crate) fn amount(n: u32, unit: &str) -> String {
 }
 
 /// "1 request", "2 requests".
+#[cfg(feature = "ssr")]
 pub(crate) fn count(n: u32, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
@@ -39,12 +40,13 @@ pub(crate) fn date(day: chrono::NaiveDate) -> String {
 
 // ── Does it fit? Also in the browser. ──
 
+#[cfg(feature = "ssr")]
 pub(crate) const FIT_TITLE: &str = "Does it fit?";
 pub(crate) const FIT_HINT: &str =
     "Choose what and how much, and the answer appears here. “Check” asks without sending anything.";
 pub(crate) const FIT_YES: &str = "It fits.";
 pub(crate) const FIT_NO: &str = "It does not fit now.";
-#[cfg(any(feature = "hydrate", test))]
+#[cfg(feature = "hydrate")]
 pub(crate) const FIT_OFFLINE: &str = "The server did not answer. “Check” and “Send” still work.";
 
 pub(crate) fn dimension(dimension: Dimension) -> &'static str {
@@ -196,10 +198,14 @@ mod server {
     /// What a state means, for a person who wonders.
     pub(crate) fn grant_state_meaning(state: GrantState) -> &'static str {
         match state {
-            GrantState::Applying => "Promised. The cluster is being told, and is then asked whether it refuses more.",
+            GrantState::Applying => {
+                "Promised. The cluster is being told, and is then asked whether it refuses more."
+            }
             GrantState::Enforced => "The cluster refused our probe of one more, so the limit is real.",
             GrantState::Published => "Committed to git. Whether it is applied, nobody tells us.",
-            GrantState::Reducing => "Over. Until the cluster reports the lower limit, nobody else gets these devices.",
+            GrantState::Reducing => {
+                "Over. Until the cluster reports the lower limit, nobody else gets these devices."
+            }
             GrantState::Ended => "Over. The devices are back in the pool.",
         }
     }
@@ -322,8 +328,7 @@ mod server {
         text
     }
     pub(crate) const MY_TEAMS: &str = "My teams";
-    pub(crate) const NO_TEAM: &str =
-        "A lead of a team, or an admin, can add you as a member. Until then, the catalogue shows what there is.";
+    pub(crate) const NO_TEAM: &str = "A lead of a team, or an admin, can add you as a member. Until then, the catalogue shows what there is.";
     pub(crate) const SEE_CATALOGUE: &str = "See the catalogue";
     pub(crate) const WAITING: &str = "Waiting for approval";
     pub(crate) const WAITS_FOR_ME: &str = "Waits for your decision";
@@ -339,11 +344,19 @@ mod server {
     pub(crate) fn catalogue_sentence(free: u32, all: u32) -> String {
         match (free, all) {
             (_, 0) => "Nothing can be asked for yet.".to_owned(),
-            (0, n) => format!("{} can be asked for; nothing is free of any at the moment.", count(n, "offering", "offerings")),
-            (f, n) => format!("{} can be asked for; {f} of them {} something free now.", count(n, "offering", "offerings"), if f == 1 { "has" } else { "have" }),
+            (0, n) => format!(
+                "{} can be asked for; nothing is free of any at the moment.",
+                count(n, "offering", "offerings")
+            ),
+            (f, n) => format!(
+                "{} can be asked for; {f} of them {} something free now.",
+                count(n, "offering", "offerings"),
+                if f == 1 { "has" } else { "have" }
+            ),
         }
     }
-    pub(crate) const CATALOGUE_EMPTY: &str = "An admin adds clusters, pools and offerings; then they stand here.";
+    pub(crate) const CATALOGUE_EMPTY: &str =
+        "An admin adds clusters, pools and offerings; then they stand here.";
     pub(crate) fn free_of(free: u32, limit: u32) -> String {
         format!("{free} of {limit} free")
     }
@@ -375,7 +388,10 @@ mod server {
     // Team.
     pub(crate) const REQUEST_GPUS: &str = "Request GPUs";
     /// Holdings are (used, granted, unit); the end is that of the grant that ends first.
-    pub(crate) fn team_sentence(held: &[(u32, u32, String)], ends: Option<(u32, String, Timestamp)>) -> String {
+    pub(crate) fn team_sentence(
+        held: &[(u32, u32, String)],
+        ends: Option<(u32, String, Timestamp)>,
+    ) -> String {
         if held.is_empty() {
             return "This team holds no GPUs.".to_owned();
         }
@@ -417,7 +433,10 @@ mod server {
     pub(crate) const CHANGE: &str = "Change";
     pub(crate) const DETAILS: &str = "Details";
     pub(crate) fn over_grant(n: u32, unit: &str) -> String {
-        format!("{} run above the grant. They may finish; new pods are refused until less is used.", amount(n, unit))
+        format!(
+            "{} run above the grant. They may finish; new pods are refused until less is used.",
+            amount(n, unit)
+        )
     }
 
     // Requests.
@@ -434,7 +453,9 @@ mod server {
     pub(crate) const TEXT_NONE: &str = "no reason given";
     pub(crate) fn request_sentence(state: RequestState, by: &str, given: u32, needed: u32) -> String {
         match state {
-            RequestState::Submitted if needed > 1 => format!("Asked by {by}. {given} of {needed} people have approved."),
+            RequestState::Submitted if needed > 1 => {
+                format!("Asked by {by}. {given} of {needed} people have approved.")
+            }
             RequestState::Submitted => format!("Asked by {by}. It waits for an approver."),
             RequestState::Approved => format!("Asked by {by}, and approved."),
             RequestState::Denied => format!("Asked by {by}, and denied."),
@@ -448,7 +469,8 @@ mod server {
     pub(crate) const COMMENT: &str = "Comment";
     pub(crate) const COMMENT_BUTTON: &str = "Add the comment";
     pub(crate) const WITHDRAW: &str = "Withdraw the request";
-    pub(crate) const WITHDRAW_HELP: &str = "Nothing was given yet, so nothing is taken away. You can ask again.";
+    pub(crate) const WITHDRAW_HELP: &str =
+        "Nothing was given yet, so nothing is taken away. You can ask again.";
     pub(crate) const GRANT_OF_REQUEST: &str = "What came of it";
     pub(crate) const SEE_GRANT: &str = "See the grant";
     pub(crate) const BY_RULE: &str = "the pool's rule";
@@ -478,7 +500,8 @@ mod server {
         "Say what, how much and how long. An approver decides; the cluster then enforces it.";
     pub(crate) const CHANGE_SENTENCE: &str =
         "Give the whole new amount, not the difference. Until it is approved, everything stays as it is.";
-    pub(crate) const EXTEND_SENTENCE: &str = "Give a later last day. Until it is approved, the lease ends as agreed.";
+    pub(crate) const EXTEND_SENTENCE: &str =
+        "Give a later last day. Until it is approved, the lease ends as agreed.";
     pub(crate) const STEP_WHAT: &str = "What";
     pub(crate) const STEP_AMOUNT: &str = "How much";
     pub(crate) const STEP_WHY: &str = "Why and how long";
@@ -487,11 +510,11 @@ mod server {
     pub(crate) const NODES_HELP: &str = "Each block lies on one node.";
     pub(crate) const PER_NODE_HELP: &str = "For “anywhere”, take 1 and as many nodes as devices.";
     pub(crate) const WITH_PARTITION: &str = "With the team's InfiniBand partition";
-    pub(crate) const WITH_PARTITION_HELP: &str =
-        "Pods get virtual functions on the fabric, kept apart from other teams. Only offerings with a fabric can have it.";
+    pub(crate) const WITH_PARTITION_HELP: &str = "Pods get virtual functions on the fabric, kept apart from other teams. Only offerings with a fabric can have it.";
     pub(crate) const UNTIL: &str = "Last day (UTC)";
     pub(crate) const PURPOSE: &str = "What for";
-    pub(crate) const PURPOSE_HELP: &str = "The approver reads this. Project, deadline, what happens if it is denied.";
+    pub(crate) const PURPOSE_HELP: &str =
+        "The approver reads this. Project, deadline, what happens if it is denied.";
     pub(crate) fn longest_lease(days: u32) -> String {
         format!("The pool allows {} at most.", count(days, "day", "days"))
     }
@@ -515,7 +538,11 @@ mod server {
     pub(crate) const LAYER_NETWORK: &str = "Network";
     pub(crate) const LAYER_ACCESS: &str = "Access";
     pub(crate) fn ledger_layer(n: u32, unit: &str) -> String {
-        if n == 0 { "Nothing is promised any more.".to_owned() } else { format!("{} are promised to the team.", amount(n, unit)) }
+        if n == 0 {
+            "Nothing is promised any more.".to_owned()
+        } else {
+            format!("{} are promised to the team.", amount(n, unit))
+        }
     }
     pub(crate) fn namespace_layer(namespace: &str, cluster: &str) -> String {
         format!("{namespace} in {cluster}")
@@ -536,7 +563,11 @@ mod server {
     pub(crate) const LEASE: &str = "Lease";
     pub(crate) const SHAPE: &str = "Shape";
     pub(crate) fn shape(nodes: u32, per_node: u32) -> String {
-        if nodes == 1 { format!("{per_node} on one node") } else { format!("{} with {per_node} on each", count(nodes, "node", "nodes")) }
+        if nodes == 1 {
+            format!("{per_node} on one node")
+        } else {
+            format!("{} with {per_node} on each", count(nodes, "node", "nodes"))
+        }
     }
     pub(crate) const FROM_REQUEST: &str = "From request";
     pub(crate) const SEE_REQUEST: &str = "See the request";
@@ -549,7 +580,9 @@ mod server {
     pub(crate) const KEEP_BUTTON: &str = "Give back the rest";
     pub(crate) const GIVE_BACK_ALL_TITLE: &str = "Give back everything";
     pub(crate) fn give_back_all_help(unit: &str) -> String {
-        format!("The quota of {unit} goes down by all of this grant. Running pods finish, nothing is deleted, and the team can ask again.")
+        format!(
+            "The quota of {unit} goes down by all of this grant. Running pods finish, nothing is deleted, and the team can ask again."
+        )
     }
     pub(crate) fn give_back_all(n: u32, unit: &str) -> String {
         format!("Give back {}", amount(n, unit))
@@ -621,7 +654,8 @@ mod server {
             n => format!("{n} requests wait; {fit} of them {} now.", if fit == 1 { "fits" } else { "fit" }),
         }
     }
-    pub(crate) const INBOX_EMPTY: &str = "New requests appear here. What was decided stands in the audit list and with each team.";
+    pub(crate) const INBOX_EMPTY: &str =
+        "New requests appear here. What was decided stands in the audit list and with each team.";
     pub(crate) const SEE_AUDIT: &str = "See the audit list";
     pub(crate) fn approve(what: &str) -> String {
         format!("Approve {what}")
@@ -651,16 +685,26 @@ mod server {
     }
 
     // Dashboard.
-    pub(crate) fn dashboard_sentence(granted: &str, all: &str, running: &str, idle: &str, waiting: u32) -> String {
+    pub(crate) fn dashboard_sentence(
+        granted: &str,
+        all: &str,
+        running: &str,
+        idle: &str,
+        waiting: u32,
+    ) -> String {
         let waits = match waiting {
             0 => "no request waits".to_owned(),
             1 => "1 request waits".to_owned(),
             n => format!("{n} requests wait"),
         };
-        format!("{granted} of {all} effective GPUs are granted, {running} run, {idle} are granted but not used; {waits}.")
+        format!(
+            "{granted} of {all} effective GPUs are granted, {running} run, {idle} are granted but not used; {waits}."
+        )
     }
-    pub(crate) const DASHBOARD_EMPTY_SENTENCE: &str = "There is no offering yet, so nothing can be asked for.";
-    pub(crate) const DASHBOARD_EMPTY: &str = "Add a cluster, a pool and an offering through the API; the fleet page shows what is there.";
+    pub(crate) const DASHBOARD_EMPTY_SENTENCE: &str =
+        "There is no offering yet, so nothing can be asked for.";
+    pub(crate) const DASHBOARD_EMPTY: &str =
+        "Add a cluster, a pool and an offering through the API; the fleet page shows what is there.";
     pub(crate) const OFFERINGS: &str = "Offerings";
     pub(crate) const LARGEST_FREE: &str = "largest free block";
     pub(crate) const NO_NODES: &str = "no node is known";
@@ -680,14 +724,20 @@ mod server {
     pub(crate) const ENFORCEMENT: &str = "Enforcement";
     pub(crate) fn enforcement_sentence(good: u32, bad: u32) -> String {
         match bad {
-            0 => format!("{} proved or published; nothing lags.", count(good, "namespace is", "namespaces are")),
-            b => format!("{} proved or published; {} not.", count(good, "namespace is", "namespaces are"), count(b, "is", "are")),
+            0 => format!(
+                "{} proved or published; nothing lags.",
+                count(good, "namespace is", "namespaces are")
+            ),
+            b => format!(
+                "{} proved or published; {} not.",
+                count(good, "namespace is", "namespaces are"),
+                count(b, "is", "are")
+            ),
         }
     }
     pub(crate) const ENDING_SOON: &str = "Ending within 14 days";
     pub(crate) const NOTHING_ENDS: &str = "No lease ends within 14 days.";
-    pub(crate) const BALANCES_DIFFER: &str =
-        "Balances and ledger events do not agree. Do not approve anything until an admin has looked at the log.";
+    pub(crate) const BALANCES_DIFFER: &str = "Balances and ledger events do not agree. Do not approve anything until an admin has looked at the log.";
     pub(crate) const NAMESPACE: &str = "Namespace";
     pub(crate) const REASON_SHORT: &str = "Reason";
     pub(crate) const CONFIRMED: &str = "Last confirmed";
@@ -705,7 +755,8 @@ mod server {
         });
         text
     }
-    pub(crate) const FLEET_EMPTY: &str = "Register one with POST /api/v1/clusters and its admin kubeconfig, or with writer “git”.";
+    pub(crate) const FLEET_EMPTY: &str =
+        "Register one with POST /api/v1/clusters and its admin kubeconfig, or with writer “git”.";
     pub(crate) const CLUSTERS: &str = "Clusters";
     pub(crate) const CLUSTER: &str = "Cluster";
     pub(crate) const POOLS: &str = "Pools";
@@ -724,7 +775,8 @@ mod server {
     pub(crate) fn nodes_of(cluster: &str) -> String {
         format!("Nodes of {cluster}")
     }
-    pub(crate) const NODES_EMPTY: &str = "No node is known: the cluster is not observed, and none was imported.";
+    pub(crate) const NODES_EMPTY: &str =
+        "No node is known: the cluster is not observed, and none was imported.";
     pub(crate) fn used_of(used: u32, all: u32, resource: &str) -> String {
         format!("{used} of {all} {resource} in use")
     }

@@ -96,8 +96,9 @@ impl Form<'_> {
                 </p>
             }
         });
-        let help = some(help)
-            .map(|text| view! { <p id=format!("{}-help", self.id(name)) class="quiet mt-1 text-sm">{text}</p> });
+        let help = some(help).map(
+            |text| view! { <p id=format!("{}-help", self.id(name)) class="quiet mt-1 text-sm">{text}</p> },
+        );
         view! { {error} {help} }.into_any()
     }
     fn invalid(&self, name: &str) -> Option<&'static str> {
@@ -144,6 +145,11 @@ pub(crate) fn input(form: Form<'_>, field: Input<'_>) -> AnyView {
     .into_any()
 }
 
+/// Leptos writes the content of a `textarea` as it is (tachys: `ESCAPE_CHILDREN` is false for it), so we escape it.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;")
+}
+
 /// A field of several lines, at most [`domain::request::TEXT_MAX`] characters.
 pub(crate) fn textarea(form: Form<'_>, field: Input<'_>, rows: &'static str) -> AnyView {
     let id = form.id(field.name);
@@ -162,7 +168,7 @@ pub(crate) fn textarea(form: Form<'_>, field: Input<'_>, rows: &'static str) -> 
                 aria-describedby=described
                 aria-invalid=form.invalid(field.name)
             >
-                {form.value(field.name, field.value)}
+                {escaped(&form.value(field.name, field.value))}
             </textarea>
             {form.below(field.name, field.help)}
         </div>

@@ -29,25 +29,28 @@ pub(crate) fn table(caption: impl Into<String>, headings: &[&'static str], rows:
 
 /// A cell.
 pub(crate) fn cell(label: &'static str, content: impl IntoView + 'static) -> AnyView {
-    view! { <td data-label=label><div class="min-w-0">{content.into_any()}</div></td> }.into_any()
+    view! { <td data-label=label><div class="min-w-0 sm:min-w-20">{content.into_any()}</div></td> }.into_any()
 }
 
 /// A cell with a number.
-pub(crate) fn num(label: &'static str, number: impl ToString) -> AnyView {
-    view! { <td class="num" data-label=label>{number.to_string()}</td> }.into_any()
+pub(crate) fn num(label: &'static str, number: String) -> AnyView {
+    view! { <td class="num" data-label=label>{number}</td> }.into_any()
 }
 
 /// Link to the next part of a list, and back to its beginning; the filter stays.
 pub(crate) fn pager(page: &PageContext, next: Option<String>) -> AnyView {
     let keep: Vec<_> = page.query.iter().filter(|(name, _)| *name != "cursor").collect();
     let link = |cursor: Option<&str>| {
-        let mut query: Vec<String> = keep.iter().map(|(n, v)| format!("{}={}", encode(n), encode(v))).collect();
+        let mut query: Vec<String> =
+            keep.iter().map(|(n, v)| format!("{}={}", encode(n), encode(v))).collect();
         query.extend(cursor.map(|c| format!("cursor={}", encode(c))));
         let query = query.join("&");
         if query.is_empty() { page.path.clone() } else { format!("{}?{query}", page.path) }
     };
-    let first = page.query("cursor").map(|_| view! { <a class="btn btn-sm" href=link(None)>{t::FIRST_PAGE}</a> });
-    let next = next.map(|cursor| view! { <a class="btn btn-sm" rel="next" href=link(Some(&cursor))>{t::NEXT_PAGE}</a> });
+    let first =
+        page.query("cursor").map(|_| view! { <a class="btn btn-sm" href=link(None)>{t::FIRST_PAGE}</a> });
+    let next = next
+        .map(|cursor| view! { <a class="btn btn-sm" rel="next" href=link(Some(&cursor))>{t::NEXT_PAGE}</a> });
     if first.is_none() && next.is_none() {
         return ().into_any();
     }
