@@ -31,9 +31,23 @@ pub fn place(team: &TeamName, pool: &PoolName, resource: &ResourceName, placed: 
     if clash { NamespaceName::of_team_and_pool(team, pool) } else { first }
 }
 
+/// Ways to read a team's name as another team's namespace of a pool: team `a-b` and pool `b` of team `a` would meet.
+pub fn readings(team: &TeamName) -> impl Iterator<Item = (TeamName, PoolName)> + '_ {
+    let name = team.as_str();
+    name.match_indices('-')
+        .filter_map(|(at, _)| Some((TeamName::new(&name[..at]).ok()?, PoolName::new(&name[at + 1..]).ok()?)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_teams_name_may_be_anothers_namespace() {
+        let team = TeamName::new("a-b-c").unwrap();
+        let pairs: Vec<_> = readings(&team).map(|(t, p)| format!("{t} {p}")).collect();
+        assert_eq!(pairs, ["a b-c", "a-b c"]);
+    }
 
     #[test]
     fn a_second_pool_with_the_same_resource_gets_its_own_namespace() {

@@ -11,6 +11,7 @@ use domain::{
     fleet::{Cluster, Kind, Mode, Node, Offering, POOL_LABEL, Pool, Registration, Writer},
     ledger::Line,
     name::{ClusterName, OfferingName, PoolName},
+    placement,
     resource::{AMOUNT_MAX, ResourceName},
     shape::Blocks,
 };
@@ -273,6 +274,7 @@ impl App {
                         format!("there is no cluster `{}`", pool.cluster),
                     ));
                 }
+                no_team_of_that_namespace(tx, &pool.name).await?;
                 one_label_key(&store::pools::list(tx).await?, &pool)?;
                 store::pools::insert(tx, &pool).await?;
                 app.audit_by(tx, &by, deed("pool.create", "pool", &pool.name, serde_json::json!(pool)))
@@ -618,6 +620,32 @@ fn check_offering(offering: &Offering, pool: &Pool) -> Vec<FieldError> {
         )),
     }
     fields
+}
+
+/// A team `a-b` and pool `b` of a team `a` would have the same namespace.
+async fn no_team_of_that_namespace(conn: &mut Conn, pool: &PoolName) -> Result<()> {
+    let mut paging = Paging { after: None, limit: 200 };
+    loop {
+        let page = store::teams::list(conn, Some(&format!("-{pool}")), &paging).await?;
+        for team in &page.items {
+            for (other, _) in placement::readings(&team.name).filter(|(_, p)| p == pool) {
+                if store::teams::find(conn, &other).await?.is_some() {
+                    let why = format!(
+                        "`{}` is a team, and would be the namespace of team {other} in this pool; choose another name",
+                        team.name
+                    );
+                    return Err(AppError::invalid("name", why));
+                }
+            }
+        }
+        match page.next {
+            Some(next) => {
+                paging.after =
+                    Some(next.parse().map_err(|e| AppError::internal("a cursor of ours cannot be read", e))?)
+            }
+            None => return Ok(()),
+        }
+    }
 }
 
 /// The tenant policy of a namespace names one label key for all its resources, so the pools of a cluster share it.

@@ -22,7 +22,7 @@ mod tenancy;
 mod vault;
 mod views;
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicBool};
 
 pub use access::Ctx;
 pub use error::{AppError, Result};
@@ -71,6 +71,8 @@ struct Inner {
     parts: Parts,
     members: members::Members,
     sign_ins: accounts::SignIns,
+    /// Whether the stored balances agreed with the ledger's events when they were last compared.
+    balances_agree: AtomicBool,
     /// Wakes the runner when a use-case has enqueued work, so that nobody waits for the next poll.
     wake: Notify,
 }
@@ -80,7 +82,15 @@ impl App {
     #[must_use]
     pub fn new(parts: Parts) -> Self {
         let (members, sign_ins) = (members::Members::default(), accounts::SignIns::default());
-        Self { inner: Arc::new(Inner { parts, members, sign_ins, wake: Notify::new() }) }
+        Self {
+            inner: Arc::new(Inner {
+                parts,
+                members,
+                sign_ins,
+                balances_agree: AtomicBool::new(true),
+                wake: Notify::new(),
+            }),
+        }
     }
 
     /// The time now.

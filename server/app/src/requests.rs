@@ -605,7 +605,7 @@ async fn answer(conn: &mut Conn, team: &TeamName, wish: &Wish, now: Timestamp) -
             new_partition = true;
             match domain::fabric::free_slot(wish.cluster.fabric_slots, &wish.taken_slots) {
                 Some(slot) => {
-                    partition = Partition::in_slot(wish.cluster.name.clone(), team.clone(), slot).ok()
+                    partition = Partition::in_slot(wish.cluster.name.clone(), team.clone(), slot).ok();
                 }
                 None => refused.push(no_slot(wish)),
             }

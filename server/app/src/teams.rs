@@ -5,6 +5,7 @@ use domain::{
     authz::{Action, Verdict, authorize},
     name::TeamName,
     people::{Member, Team, TeamRole},
+    placement,
 };
 use futures::FutureExt as _;
 use store::{Conn, Paging};
@@ -28,6 +29,17 @@ impl App {
                     created_at: now,
                     version: 1,
                 };
+                for (other, pool) in placement::readings(&team.name) {
+                    if store::teams::find(tx, &other).await?.is_some()
+                        && store::pools::find(tx, &pool).await?.is_some()
+                    {
+                        let why = format!(
+                            "`{}` can be the namespace of team {other} in pool {pool}; choose another name",
+                            team.name
+                        );
+                        return Err(AppError::invalid("name", why));
+                    }
+                }
                 store::teams::insert(tx, &team).await?;
                 app.audit_by(
                     tx,

@@ -6,6 +6,8 @@ mod observe;
 mod register;
 mod runner;
 
+use std::collections::BTreeSet;
+
 use domain::{
     grant::Grant,
     id::JobId,
@@ -19,7 +21,7 @@ pub use runner::{Runner, RunnerOptions};
 use crate::{App, Result};
 
 /// A piece of work. Two of the same key are one: each pass makes all of it true.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Work {
     /// Install the static objects and identities, and wait until the tenant policy answers.
     Register { cluster: ClusterName },
@@ -74,34 +76,46 @@ pub(crate) async fn enqueue(app: &App, conn: &mut Conn, work: &Work) -> Result<(
     Ok(store::outbox::enqueue(conn, &job).await?)
 }
 
-/// Every namespace of a cluster: a resource became known, and each needs its explicit zero.
-pub(crate) async fn enqueue_cluster(app: &App, conn: &mut Conn, cluster: &ClusterName) -> Result<()> {
-    for view in store::namespaces::of_cluster(conn, cluster).await? {
-        enqueue(app, conn, &Work::Namespace { cluster: view.cluster, namespace: view.name }).await?;
+/// Puts several pieces of work into the outbox, always in the same order: two transactions that enqueue the same work
+/// in different orders would wait for each other for ever.
+async fn enqueue_all(app: &App, conn: &mut Conn, works: BTreeSet<Work>) -> Result<()> {
+    for work in works {
+        enqueue(app, conn, &work).await?;
     }
     Ok(())
+}
+
+/// Every namespace of a cluster: a resource became known, and each needs its explicit zero.
+pub(crate) async fn enqueue_cluster(app: &App, conn: &mut Conn, cluster: &ClusterName) -> Result<()> {
+    let views = store::namespaces::of_cluster(conn, cluster).await?;
+    let works =
+        views.into_iter().map(|v| Work::Namespace { cluster: v.cluster, namespace: v.name }).collect();
+    enqueue_all(app, conn, works).await
 }
 
 /// Every namespace that holds something of an offering.
 pub(crate) async fn enqueue_offering(app: &App, conn: &mut Conn, offering: &OfferingName) -> Result<()> {
-    for grant in store::grants::of_offering(conn, offering).await? {
-        enqueue(app, conn, &Work::namespace_of(&grant)).await?;
-    }
-    Ok(())
+    let works = store::grants::of_offering(conn, offering).await?.iter().map(Work::namespace_of).collect();
+    enqueue_all(app, conn, works).await
 }
 
-/// The namespaces of an offering whose quota waits for room.
-pub(crate) async fn enqueue_waiting(app: &App, conn: &mut Conn, offering: &OfferingName) -> Result<()> {
-    let line = store::ledger::line(conn, offering).await?.unwrap_or_default();
-    if line.holdings.values().all(|h| h.granted <= h.held) {
-        return Ok(());
-    }
-    for grant in store::grants::of_offering(conn, offering).await? {
-        if line.holdings.get(&grant.team).is_some_and(|h| h.granted > h.held) {
-            enqueue(app, conn, &Work::namespace_of(&grant)).await?;
+/// The namespaces whose quota of one of these offerings waits for room.
+pub(crate) async fn enqueue_waiting(app: &App, conn: &mut Conn, offerings: &[OfferingName]) -> Result<()> {
+    let mut works = BTreeSet::new();
+    for offering in offerings {
+        let line = store::ledger::line(conn, offering).await?.unwrap_or_default();
+        let waits = |grant: &Grant| line.holdings.get(&grant.team).is_some_and(|h| h.granted > h.held);
+        if line.holdings.values().any(|h| h.granted > h.held) {
+            works.extend(
+                store::grants::of_offering(conn, offering)
+                    .await?
+                    .iter()
+                    .filter(|g| waits(g))
+                    .map(Work::namespace_of),
+            );
         }
     }
-    Ok(())
+    enqueue_all(app, conn, works).await
 }
 
 #[cfg(test)]

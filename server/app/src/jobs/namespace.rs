@@ -123,17 +123,18 @@ async fn publish(app: &App, prepared: &Prepared, desired: &plan::Desired) -> Res
 /// Writes back what is now true.
 async fn settle(app: &App, prepared: &Prepared, answers: Vec<ProbeAnswer>) -> Result<()> {
     let mut tx = app.store().begin().await?;
-    let mut current = vec![];
+    let (mut current, mut lowered) = (vec![], vec![]);
     for written in &prepared.lines {
         fleet::lock_offering(&mut tx, &written.offering.name).await?;
         let line = tenancy::placed(&mut tx, &prepared.view, &written.offering.name).await?;
         // Where nobody observes the cluster, a lower limit counts only on an admin's word.
         if prepared.cluster.writer == Writer::Kubernetes && written.hard() < line.held {
             hold(app, &mut tx, &prepared.view, &line, written.hard(), "lowered and reported").await?;
-            enqueue_waiting(app, &mut tx, &written.offering.name).await?;
+            lowered.push(written.offering.name.clone());
         }
         current.push(line);
     }
+    enqueue_waiting(app, &mut tx, &lowered).await?;
     for grant in store::grants::of_namespace(&mut tx, &prepared.view.cluster, &prepared.view.name).await? {
         settle_grant(&mut tx, prepared, &current, grant).await?;
     }
@@ -190,14 +191,16 @@ pub(crate) async fn confirm_lowered(
     cluster: &Cluster,
     view: &NamespaceView,
 ) -> Result<()> {
+    let mut lowered = vec![];
     for name in tenancy::offerings(tx, view).await? {
         fleet::lock_offering(tx, &name).await?;
         let line = tenancy::placed(tx, view, &name).await?;
         if line.granted < line.held {
             hold(app, tx, view, &line, line.granted, "lowered, on an admin's word").await?;
-            enqueue_waiting(app, tx, &name).await?;
+            lowered.push(name);
         }
     }
+    enqueue_waiting(app, tx, &lowered).await?;
     for grant in store::grants::of_namespace(tx, &view.cluster, &view.name).await? {
         if grant.state == GrantState::Reducing
             && let Some(state) = follow(grant.state, Happening::Settled, cluster.writer)

@@ -140,18 +140,11 @@ async fn record(app: &App, name: &ClusterName, facts: &ClusterFacts, changed: bo
 
 /// Quotas that wait for room may have it now: use fell, or a node came back.
 async fn enqueue_waiting(app: &App, conn: &mut Conn, cluster: &ClusterName) -> Result<()> {
-    let pools: BTreeSet<_> = store::pools::list(conn)
-        .await?
-        .into_iter()
-        .filter(|p| p.cluster == *cluster)
-        .map(|p| p.name)
-        .collect();
-    for offering in store::offerings::list(conn).await? {
-        if pools.contains(&offering.pool) {
-            jobs::enqueue_waiting(app, conn, &offering.name).await?;
-        }
-    }
-    Ok(())
+    let pools = store::pools::list(conn).await?.into_iter().filter(|p| p.cluster == *cluster);
+    let pools: BTreeSet<_> = pools.map(|p| p.name).collect();
+    let offerings = store::offerings::list(conn).await?.into_iter().filter(|o| pools.contains(&o.pool));
+    let offerings: Vec<_> = offerings.map(|o| o.name).collect();
+    jobs::enqueue_waiting(app, conn, &offerings).await
 }
 
 fn advertised(facts: &ClusterFacts) -> impl Iterator<Item = ResourceName> + '_ {

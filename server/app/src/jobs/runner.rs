@@ -1,6 +1,10 @@
 //! Runs the outbox, the leases and the observers of one process.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use domain::name::ClusterName;
 use store::outbox::Job;
@@ -156,13 +160,8 @@ async fn finish(app: &App, job: &Job, done: std::result::Result<(), Hindrance>) 
     match done {
         Ok(()) => store::outbox::done(&mut tx, job.id).await?,
         Err(hindrance) => {
-            store::outbox::retry(
-                &mut tx,
-                job.id,
-                app.now() + hindrance.pause(job.attempts),
-                &hindrance.reason,
-            )
-            .await?
+            let due = app.now() + hindrance.pause(job.attempts);
+            store::outbox::retry(&mut tx, job.id, due, &hindrance.reason).await?;
         }
     }
     Ok(tx.commit().await?)
@@ -210,6 +209,9 @@ async fn resync(app: &App, stop: &CancellationToken) {
         if let Err(error) = enqueue_all(app).await {
             tracing::warn!(error = ?error, "namespaces could not be queued for their regular pass");
         }
+        if let Err(error) = compare_balances(app).await {
+            tracing::warn!(error = ?error, "balances could not be compared with the ledger's events");
+        }
         if let Err(error) = forget_old(app).await {
             tracing::warn!(error = ?error, "expired sessions and answers could not be removed");
         }
@@ -218,6 +220,16 @@ async fn resync(app: &App, stop: &CancellationToken) {
             () = tokio::time::sleep(RESYNC) => {}
         }
     }
+}
+
+/// Balances are sums of events; a difference is a mistake of ours that somebody must see.
+async fn compare_balances(app: &App) -> Result<()> {
+    let differences = store::ledger::differences(&mut *app.store().read().await?).await?;
+    for (offering, team, stored, rebuilt) in &differences {
+        tracing::error!(%offering, %team, ?stored, ?rebuilt, "a balance differs from the sum of its events");
+    }
+    app.inner.balances_agree.store(differences.is_empty(), Ordering::Relaxed);
+    Ok(())
 }
 
 async fn forget_old(app: &App) -> Result<()> {
