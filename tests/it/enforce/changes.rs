@@ -22,14 +22,14 @@ fn texts(limits: [Option<String>; 2]) -> [String; 2] {
 async fn case_38_every_change_reaches_the_cluster() {
     let site = site().await;
     let name = "case38-iris";
-    let steps: [(&[(&str, u32)], [&str; 2]); 4] = [
-        (&[(GPU, 4), (SLICE, 7)], ["4", "7"]),
-        (&[(GPU, 6), (SLICE, 7)], ["6", "7"]),
-        (&[(GPU, 6), (SLICE, 0)], ["6", "0"]),
-        (&[(GPU, 0), (SLICE, 0)], ["0", "0"]),
+    let steps = [
+        ([(GPU, 4), (SLICE, 7)], ["4", "7"]),
+        ([(GPU, 6), (SLICE, 7)], ["6", "7"]),
+        ([(GPU, 6), (SLICE, 0)], ["6", "0"]),
+        ([(GPU, 0), (SLICE, 0)], ["0", "0"]),
     ];
     for (grants, want) in steps {
-        site.member.enforce(&desired(name, grants)).await.unwrap();
+        site.member.enforce(&desired(name, &grants)).await.unwrap();
         assert_eq!(texts(limits(&site.admin, name).await), want);
     }
     assert!(role_bindings(&site.admin, name).await.is_empty());

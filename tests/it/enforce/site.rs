@@ -49,11 +49,8 @@ pub(super) async fn register(cluster: &Cluster) -> Identities {
 }
 
 /// Asks until there is an answer, for 30 s.
-pub(super) async fn eventually<T, F: Future<Output = Option<T>>>(
-    what: &str,
-    mut ask: impl FnMut() -> F,
-) -> T {
-    kit::wait_for(what, Duration::from_secs(30), || ask()).await.unwrap()
+pub(super) async fn eventually<T, F: Future<Output = Option<T>>>(what: &str, ask: impl FnMut() -> F) -> T {
+    kit::wait_for(what, Duration::from_secs(30), ask).await.unwrap()
 }
 
 fn line(resource: &str, granted: u32) -> TenancyLine {
