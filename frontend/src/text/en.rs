@@ -563,10 +563,10 @@ mod server {
     pub(crate) const LEASE: &str = "Lease";
     pub(crate) const SHAPE: &str = "Shape";
     pub(crate) fn shape(nodes: u32, per_node: u32) -> String {
-        if nodes == 1 {
-            format!("{per_node} on one node")
-        } else {
-            format!("{} with {per_node} on each", count(nodes, "node", "nodes"))
+        match (nodes, per_node) {
+            (1, n) => format!("{n} on one node"),
+            (n, 1) => format!("{n}, on any nodes"),
+            (n, each) => format!("{} with {each} on each", count(n, "node", "nodes")),
         }
     }
     pub(crate) const FROM_REQUEST: &str = "From request";

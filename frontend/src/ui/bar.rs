@@ -67,11 +67,15 @@ fn picture(bar: &Bar, class: &'static str, with_numbers: bool) -> AnyView {
         .iter()
         .zip(places(&shown))
         .map(|(segment, (from, width))| {
-            let pale = matches!(segment.class, "free" | "idle");
+            let ink = match segment.class {
+                "free" | "idle" => "on-pale",
+                "pending" => "on-amber",
+                _ => "",
+            };
             let number = (with_numbers && width >= 500).then(|| {
                 view! {
                     <text
-                        class=if pale { "on-pale" } else { "" }
+                        class=ink
                         x=percent(from + width / 2)
                         y="50%"
                         text-anchor="middle"
