@@ -165,6 +165,7 @@ async fn make_teams(app: &App, admin: &Ctx, count: u32) -> Result<()> {
 }
 
 /// An ask of the demo.
+#[derive(Clone, Copy)]
 struct Wish {
     team: &'static str,
     offering: &'static str,

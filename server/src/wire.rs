@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
     path::Path,
     sync::Arc,
     time::Duration,
@@ -88,7 +88,11 @@ impl Entropy for SystemEntropy {
 /// Names the part that cannot be opened.
 pub async fn app(storage: &StorageConfig) -> Result<App, ServeError> {
     let folder = &storage.data;
-    std::fs::create_dir_all(folder)
+    // The database holds password hashes and sessions: the folder is its owner's alone.
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
         .map_err(|source| file("the data folder cannot be made", folder, source))?;
     let store = store::Store::open(&storage.database_url()).await?;
     let git = storage.git_path();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use app::{App, AppError, Ctx};
+use app::{App, Ctx};
 use async_trait::async_trait;
 use domain::{
     api::{
@@ -35,11 +35,8 @@ impl AppBackend {
         Self { app, request_id }
     }
     /// The problem that the page shows; what is for us alone is logged.
-    fn read<T>(&self, answer: Result<T, AppError>) -> Read<T> {
-        answer.map_err(|error| Refusal::from(error).settle(&self.request_id))
-    }
-    fn paging(&self, part: &Part) -> Result<Paging, Problem> {
-        paging(part).map_err(|refusal| refusal.settle(&self.request_id))
+    fn problem(&self, refusal: impl Into<Refusal>) -> Problem {
+        refusal.into().settle(&self.request_id)
     }
 }
 
@@ -58,30 +55,30 @@ impl Backend for AppBackend {
     async fn my_teams(&self, actor: &Actor) -> Read<Vec<Team>> {
         let mut teams = vec![];
         for name in actor.teams.keys() {
-            teams.push(self.read(self.app.find_team(&ctx(actor), name).await)?);
+            teams.push(self.app.find_team(&ctx(actor), name).await.map_err(|error| self.problem(error))?);
         }
         Ok(teams)
     }
 
     async fn team(&self, actor: &Actor, team: &TeamName) -> Read<Team> {
-        self.read(self.app.find_team(&ctx(actor), team).await)
+        self.app.find_team(&ctx(actor), team).await.map_err(|error| self.problem(error))
     }
 
     async fn inbox_count(&self, actor: &Actor) -> Read<u32> {
         if authorize(actor, Action::DecideRequest, None) != Verdict::Allow {
             return Ok(0);
         }
-        self.read(self.app.waiting_count(&ctx(actor)).await)
+        self.app.waiting_count(&ctx(actor)).await.map_err(|error| self.problem(error))
     }
 
     async fn catalogue(&self, actor: &Actor) -> Read<Vec<CatalogueEntry>> {
-        let mut entries = self.read(self.app.catalogue(&ctx(actor)).await)?;
+        let mut entries = self.app.catalogue(&ctx(actor)).await.map_err(|error| self.problem(error))?;
         entries.retain(|entry| !entry.offering.retired);
         Ok(entries)
     }
 
     async fn team_quota(&self, actor: &Actor, team: &TeamName) -> Read<TeamQuota> {
-        self.read(self.app.team_quota(&ctx(actor), team).await)
+        self.app.team_quota(&ctx(actor), team).await.map_err(|error| self.problem(error))
     }
 
     async fn requests(
@@ -91,63 +88,63 @@ impl Backend for AppBackend {
         state: Option<RequestState>,
         part: &Part,
     ) -> Read<Page<RequestView>> {
-        let paging = self.paging(part)?;
-        self.read(self.app.list_requests(&ctx(actor), team, state, &paging).await)
+        let paging = paging(part).map_err(|refusal| self.problem(refusal))?;
+        self.app.list_requests(&ctx(actor), team, state, &paging).await.map_err(|error| self.problem(error))
     }
 
     async fn request(&self, actor: &Actor, team: &TeamName, id: RequestId) -> Read<RequestView> {
-        self.read(self.app.find_request(&ctx(actor), team, id).await)
+        self.app.find_request(&ctx(actor), team, id).await.map_err(|error| self.problem(error))
     }
 
     async fn grant(&self, actor: &Actor, team: &TeamName, id: GrantId) -> Read<GrantView> {
-        self.read(self.app.find_grant(&ctx(actor), team, id).await)
+        self.app.find_grant(&ctx(actor), team, id).await.map_err(|error| self.problem(error))
     }
 
     async fn manifests(&self, actor: &Actor, team: &TeamName) -> Read<Vec<EmittedObject>> {
-        self.read(self.app.manifests(&ctx(actor), team).await)
+        self.app.manifests(&ctx(actor), team).await.map_err(|error| self.problem(error))
     }
 
     async fn members(&self, actor: &Actor, team: &TeamName) -> Read<Vec<Member>> {
-        let mut members = self.read(self.app.members(&ctx(actor), team).await)?;
+        let mut members = self.app.members(&ctx(actor), team).await.map_err(|error| self.problem(error))?;
         members.sort_by(|a, b| b.role.cmp(&a.role).then_with(|| a.login.cmp(&b.login)));
         Ok(members)
     }
 
     async fn inbox(&self, actor: &Actor, part: &Part) -> Read<Page<RequestView>> {
-        let paging = self.paging(part)?;
+        let paging = paging(part).map_err(|refusal| self.problem(refusal))?;
         let state = Some(RequestState::Submitted);
-        self.read(self.app.inbox(&ctx(actor), state, None, None, &paging).await)
+        self.app.inbox(&ctx(actor), state, None, None, &paging).await.map_err(|error| self.problem(error))
     }
 
     async fn dashboard(&self, actor: &Actor) -> Read<Dashboard> {
-        self.read(self.app.dashboard(&ctx(actor)).await)
+        self.app.dashboard(&ctx(actor)).await.map_err(|error| self.problem(error))
     }
 
     async fn clusters(&self, actor: &Actor) -> Read<Vec<Cluster>> {
-        self.read(self.app.list_clusters(&ctx(actor)).await)
+        self.app.list_clusters(&ctx(actor)).await.map_err(|error| self.problem(error))
     }
 
     async fn pools(&self, actor: &Actor) -> Read<Vec<Pool>> {
-        self.read(self.app.list_pools(&ctx(actor)).await)
+        self.app.list_pools(&ctx(actor)).await.map_err(|error| self.problem(error))
     }
 
     async fn offerings(&self, actor: &Actor) -> Read<Vec<Offering>> {
-        let entries = self.read(self.app.catalogue(&ctx(actor)).await)?;
+        let entries = self.app.catalogue(&ctx(actor)).await.map_err(|error| self.problem(error))?;
         Ok(entries.into_iter().map(|entry| entry.offering).collect())
     }
 
     async fn nodes(&self, actor: &Actor, cluster: &ClusterName, part: &Part) -> Read<Page<Node>> {
-        let paging = self.paging(part)?;
-        self.read(self.app.list_nodes(&ctx(actor), cluster, None, &paging).await)
+        let paging = paging(part).map_err(|refusal| self.problem(refusal))?;
+        self.app.list_nodes(&ctx(actor), cluster, None, &paging).await.map_err(|error| self.problem(error))
     }
 
     async fn audit(&self, actor: &Actor, filter: &AuditFilter, part: &Part) -> Read<Page<AuditEntry>> {
-        let paging = self.paging(part)?;
+        let paging = paging(part).map_err(|refusal| self.problem(refusal))?;
         // A name that is none finds nothing.
         let Ok(team) = filter.team.as_deref().map(str::parse).transpose() else {
             return Ok(Page { items: vec![], next: None });
         };
         let filter = store::audit::Filter { team, action: filter.action.clone(), actor: None };
-        self.read(self.app.audit(&ctx(actor), &filter, &paging).await)
+        self.app.audit(&ctx(actor), &filter, &paging).await.map_err(|error| self.problem(error))
     }
 }

@@ -16,7 +16,7 @@ pub(crate) type Answer<T> = Result<T, Refusal>;
 /// A refusal on its way out. [`finish`] writes it down once the id of the request is known.
 #[derive(Clone, Debug)]
 pub(crate) struct Refusal {
-    pub(crate) problem: Problem,
+    pub(crate) problem: Box<Problem>,
     retry_after_s: Option<u64>,
     /// For the log only.
     cause: Option<Arc<dyn Error + Send + Sync>>,
@@ -25,7 +25,7 @@ pub(crate) struct Refusal {
 impl Refusal {
     /// A refusal of kind `/problems/<slug>`.
     pub(crate) fn new(status: StatusCode, slug: &str, title: &str, detail: impl Into<String>) -> Self {
-        let problem = Problem {
+        let problem = Box::new(Problem {
             kind: format!("/problems/{slug}"),
             title: title.to_owned(),
             status: status.as_u16(),
@@ -33,7 +33,7 @@ impl Refusal {
             instance: None,
             fields: vec![],
             shortfalls: vec![],
-        };
+        });
         Self { problem, retry_after_s: None, cause: None }
     }
     pub(crate) fn field(mut self, field: impl Into<String>, message: impl std::fmt::Display) -> Self {
@@ -76,7 +76,7 @@ impl Refusal {
             tracing::error!(request.id = request_id, error = %chain(cause.as_ref()), "request failed");
         }
         self.problem.instance = Some(request_id.to_owned());
-        self.problem
+        *self.problem
     }
 }
 

@@ -132,6 +132,9 @@ async fn unknown_things_and_bad_names() {
     for bad in ["nvidia.com/", "requests.nvidia.com/gpu", "cpu", "Nvidia.com/gpu"] {
         refused(&admin.post("/api/v1/offerings", offering("x", bad, 1)).await, 422, "resource");
     }
+    let mut more = offering("x", "example.com/gpu", 1);
+    more["declard"] = json!(4);
+    refused(&admin.post("/api/v1/offerings", more).await, 422, "declard");
     for bad in ["", "A", "1a", "a--b", "kube-x", "default", "ä", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"] {
         refused(&admin.post("/api/v1/teams", json!({"name": bad, "display": "x"})).await, 422, "name");
     }

@@ -1,5 +1,7 @@
 //! JSON bodies: read once, limited, parsed into a domain type, with the place of what is wrong.
 
+use std::collections::BTreeMap;
+
 use app::Once;
 use axum::{
     body::{Bytes, to_bytes},
@@ -30,6 +32,8 @@ const KEY_MAX: usize = 255;
 
 /// A body that comes in.
 pub(crate) trait Incoming: DeserializeOwned {
+    /// Names of all fields, for bodies whose form keeps serde from refusing others (`flatten`); else empty.
+    const FIELDS: &'static [&'static str] = &[];
     /// Finds what is wrong in a body that did not parse, where serde alone cannot name the field.
     fn locate(_: &Value) -> Option<FieldError> {
         None
@@ -46,13 +50,31 @@ plain_bodies!(
     ChangeTeam,
     ImportNodes,
     NewCluster,
-    NewOffering,
     NewPool,
     NewTeam,
     NewUser,
     SetMember,
     Text,
 );
+
+impl Incoming for NewOffering {
+    const FIELDS: &'static [&'static str] = &[
+        "name",
+        "pool",
+        "display",
+        "description",
+        "kind",
+        "profile",
+        "replicas",
+        "resource",
+        "effective_milli",
+        "per_unit",
+        "partition",
+        "per_pod_max",
+        "declared",
+        "overcommit_percent",
+    ];
+}
 
 impl Incoming for NewRequest {
     fn locate(body: &Value) -> Option<FieldError> {
@@ -132,7 +154,7 @@ fn too_large(size: &str) -> Refusal {
 
 fn unread(error: &axum::Error) -> Refusal {
     let limited = std::iter::successors(Some::<&(dyn std::error::Error + 'static)>(error), |e| e.source())
-        .any(|e| e.is::<http_body_util::LengthLimitError>());
+        .any(<dyn std::error::Error>::is::<http_body_util::LengthLimitError>);
     if limited {
         return too_large("more");
     }
@@ -145,7 +167,7 @@ fn parse<T: Incoming>(bytes: &Bytes) -> Answer<T> {
     let parsed = serde_path_to_error::deserialize::<_, T>(&mut json);
     let error = match parsed {
         Ok(value) => match json.end() {
-            Ok(()) => return Ok(value),
+            Ok(()) => return only_known::<T>(bytes).map(|()| value),
             Err(error) => return Err(malformed(&error)),
         },
         Err(error) => error,
@@ -159,6 +181,21 @@ fn parse<T: Incoming>(bytes: &Bytes) -> Answer<T> {
     let located = serde_json::from_slice::<Value>(bytes).ok().and_then(|body| T::locate(&body));
     let found = located.unwrap_or_else(|| explain(&error, "body"));
     Err(Refusal::invalid(&found.field, found.message))
+}
+
+fn only_known<T: Incoming>(bytes: &Bytes) -> Answer<()> {
+    if T::FIELDS.is_empty() {
+        return Ok(());
+    }
+    let body: BTreeMap<String, serde::de::IgnoredAny> =
+        serde_json::from_slice(bytes).map_err(|error| malformed(&error))?;
+    match body.keys().find(|name| !T::FIELDS.contains(&name.as_str())) {
+        Some(name) => {
+            let message = format!("unknown field `{name}`, expected one of {}", T::FIELDS.join(", "));
+            Err(Refusal::invalid(name, message))
+        }
+        None => Ok(()),
+    }
 }
 
 fn malformed(error: &serde_json::Error) -> Refusal {
