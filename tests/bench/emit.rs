@@ -1,12 +1,15 @@
 //! Apply rate with the readiness wait, requests per changed object, and the cost of a pass that changes nothing.
 
-use std::{sync::Arc, time::{Duration, Instant}};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use cluster::{Link, LinkOptions, Member, MemberOptions, registration};
 use futures::{StreamExt as _, stream};
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
-use kube::{Api, api::PostParams};
 use kit::cluster::{Cluster, Options};
+use kube::{Api, api::PostParams};
 use plan::Desired;
 use serde_json::json;
 
@@ -29,7 +32,10 @@ pub(crate) async fn run(tenants: u32, rounds: u32, concurrency: usize) {
     let kubeconfig = cluster.kubeconfig().text.clone();
     let admin = Link::connect(&kubeconfig, LinkOptions::default()).await.unwrap();
     let identities = registration::install(&admin, &kubeconfig, |_| {}).await.unwrap();
-    let options = MemberOptions { link: LinkOptions { concurrency, ..LinkOptions::default() }, ..MemberOptions::of(fleet::pool().cluster) };
+    let options = MemberOptions {
+        link: LinkOptions { concurrency, ..LinkOptions::default() },
+        ..MemberOptions::of(fleet::pool().cluster)
+    };
     let member = Arc::new(Member::start(&identities, options).await.unwrap());
     // The contenders act as an ordinary user: system:masters would be exempt from priority and fairness.
     let user = cluster.kubeconfig_for_user("bench", &[]).unwrap();
@@ -46,9 +52,18 @@ pub(crate) async fn run(tenants: u32, rounds: u32, concurrency: usize) {
 
     let mut done = vec![];
     for round in 0..rounds {
-        let set = |who: &str| -> Vec<Desired> { (0..tenants).map(|n| plan::desired(&fleet::tenancy(&format!("{who}{round}-{n}"), n))).collect() };
+        let set = |who: &str| -> Vec<Desired> {
+            (0..tenants).map(|n| plan::desired(&fleet::tenancy(&format!("{who}{round}-{n}"), n))).collect()
+        };
         let (for_us, for_bare, for_kubectl) = (set("ours"), set("bare"), set("kubectl"));
-        let mut figures = Round { ours: Duration::ZERO, bare: Duration::ZERO, kubectl: Duration::ZERO, writes: 0, idle: Duration::ZERO, idle_writes: 0 };
+        let mut figures = Round {
+            ours: Duration::ZERO,
+            bare: Duration::ZERO,
+            kubectl: Duration::ZERO,
+            writes: 0,
+            idle: Duration::ZERO,
+            idle_writes: 0,
+        };
         for contender in 0..3 {
             match (contender + round) % 3 {
                 0 => {
@@ -99,7 +114,13 @@ fn print(tenants: u32, rounds: &[Round]) {
     let writes: usize = rounds.iter().map(|r| r.writes).sum();
     let idle_writes: usize = rounds.iter().map(|r| r.idle_writes).sum();
     let count = |n: usize| f64::from(u32::try_from(n).unwrap_or(u32::MAX));
-    against("requests per changed object", count(writes) / (objects * count(rounds.len())), "requests", 1.0, false);
+    against(
+        "requests per changed object",
+        count(writes) / (objects * count(rounds.len())),
+        "requests",
+        1.0,
+        false,
+    );
     against("writes of a pass that changes nothing", count(idle_writes), "writes", 0.0, false);
     let mut idle: Vec<_> = rounds.iter().map(|r| r.idle).collect();
     let idle = crate::percentile(&mut idle, 0.5).as_secs_f64();

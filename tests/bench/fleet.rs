@@ -35,7 +35,11 @@ pub(crate) fn offering() -> Offering {
         kind: Kind::Whole,
         resource: ResourceName::new("nvidia.com/gpu").unwrap(),
         effective_milli: 1000,
-        per_unit: PerUnit { cpu: "12".parse().unwrap(), memory: "128Gi".parse().unwrap(), ephemeral_storage: "200Gi".parse().unwrap() },
+        per_unit: PerUnit {
+            cpu: "12".parse().unwrap(),
+            memory: "128Gi".parse().unwrap(),
+            ephemeral_storage: "200Gi".parse().unwrap(),
+        },
         partition: true,
         per_pod_max: Some(8),
         declared: 1_000_000,
@@ -56,9 +60,14 @@ pub(crate) fn tenancy(name: &str, number: u32) -> Tenancy {
         namespace: NamespaceName::of_team(&team),
         team,
         lines: vec![TenancyLine { offering: offering(), pool: pool(), granted: 8, hard: 8, block: 8 }],
-        known_resources: ["nvidia.com/gpu", "nvidia.com/gpu.shared", "nvidia.com/mig-1g.10gb", "nvidia.com/mig-3g.40gb"]
-            .map(|n| ResourceName::new(n).unwrap())
-            .to_vec(),
+        known_resources: [
+            "nvidia.com/gpu",
+            "nvidia.com/gpu.shared",
+            "nvidia.com/mig-1g.10gb",
+            "nvidia.com/mig-3g.40gb",
+        ]
+        .map(|n| ResourceName::new(n).unwrap())
+        .to_vec(),
         partition: Some(PartitionUse { partition, vfs: 8 }),
         known_device_classes: vec![],
         open: true,

@@ -34,7 +34,10 @@ struct Arguments {
 #[tokio::main]
 async fn main() {
     let arguments = Arguments::parse();
-    println!("gpuaas bench: {} tenants, {} rounds, {} at a time, {} approvals", arguments.tenants, arguments.rounds, arguments.concurrency, arguments.approvals);
+    println!(
+        "gpuaas bench: {} tenants, {} rounds, {} at a time, {} approvals",
+        arguments.tenants, arguments.rounds, arguments.concurrency, arguments.approvals
+    );
     println!("API server, etcd (no fsync), all controllers and the contenders share this machine.\n");
     emit::run(arguments.tenants, arguments.rounds, arguments.concurrency).await;
     approve::run(arguments.approvals).await;
@@ -52,6 +55,10 @@ fn percentile(times: &mut [Duration], p: f64) -> Duration {
 fn against(what: &str, figure: f64, unit: &str, reach: f64, more_is_better: bool) {
     let met = if more_is_better { figure >= reach } else { figure <= reach };
     let word = if more_is_better { "at least" } else { "at most" };
-    let note = if met { "reached".to_owned() } else { format!("missed by {:.0} %", ((figure - reach) / reach * 100.0).abs()) };
+    let note = if met {
+        "reached".to_owned()
+    } else {
+        format!("missed by {:.0} %", ((figure - reach) / reach * 100.0).abs())
+    };
     println!("  {what:<58} {figure:>10.2} {unit:<10} (to reach: {word} {reach} {unit}: {note})");
 }

@@ -1,6 +1,10 @@
 //! Contenders of the apply runs.
 
-use std::{path::Path, process::Stdio, time::{Duration, Instant}};
+use std::{
+    path::Path,
+    process::Stdio,
+    time::{Duration, Instant},
+};
 
 use futures::{StreamExt as _, stream};
 use kube::{
@@ -31,13 +35,16 @@ async fn apply(client: &Client, manifest: &Manifest) {
         Some(namespace) => Api::namespaced_with(client.clone(), namespace, &resource),
         None => Api::all_with(client.clone(), &resource),
     };
-    api.patch(&manifest.name, &PatchParams::apply("bare-loop").force(), &Patch::Apply(&manifest.body)).await.unwrap();
+    api.patch(&manifest.name, &PatchParams::apply("bare-loop").force(), &Patch::Apply(&manifest.body))
+        .await
+        .unwrap();
 }
 
 /// `kubectl apply --server-side` over one file.
 pub(crate) async fn kubectl(binary: &Path, kubeconfig: &Path, dir: &Path, tenants: &[Desired]) -> Duration {
     let file = dir.join("all.yaml");
-    let text: Vec<String> = tenants.iter().flat_map(Desired::all).map(|m| format!("---\n{}", m.to_yaml())).collect();
+    let text: Vec<String> =
+        tenants.iter().flat_map(Desired::all).map(|m| format!("---\n{}", m.to_yaml())).collect();
     std::fs::write(&file, text.concat()).unwrap();
     let start = Instant::now();
     let status = tokio::process::Command::new(binary)

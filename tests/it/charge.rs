@@ -37,7 +37,8 @@ fn pod(name: &str, inits: &[Init], containers: &[u32]) -> Pod {
             made
         })
         .collect();
-    let containers: Vec<Value> = containers.iter().enumerate().map(|(n, a)| container(format!("app-{n}"), *a)).collect();
+    let containers: Vec<Value> =
+        containers.iter().enumerate().map(|(n, a)| container(format!("app-{n}"), *a)).collect();
     // No scheduler of this name runs, so the pods stay pending, and charged.
     serde_json::from_value(json!({
         "metadata": {"name": name},
@@ -104,7 +105,8 @@ async fn case_02_random_pods_cost_what_we_say() {
         (Api::namespaced(client.clone(), "charge-random"), Api::namespaced(client, "charge-random"));
     let init = (0u32..5, any::<bool>()).prop_map(|(amount, sidecar)| Init { amount, sidecar });
     let shape = (vec(init, 0..4), vec(0u32..5, 1..4));
-    let mut runner = TestRunner::new_with_rng(Config::default(), TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let mut runner =
+        TestRunner::new_with_rng(Config::default(), TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let mut sum = 0;
     for n in 0..PODS {
         let (inits, containers) = shape.new_tree(&mut runner).unwrap().current();

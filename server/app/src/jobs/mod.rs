@@ -1,5 +1,6 @@
 //! Work that runs after the transaction that asked for it: idempotent, from zero each time.
 
+mod hindrance;
 mod leases;
 mod namespace;
 mod observe;

@@ -11,7 +11,7 @@ use domain::{
 use plan::Tenancy;
 use store::{Tx, ledger::Event};
 
-use super::{enqueue_waiting, runner::Hindrance};
+use super::{enqueue_waiting, hindrance::Hindrance};
 use crate::{
     App, AppError, Result,
     access::Deed,

@@ -7,7 +7,7 @@ use domain::{
 };
 use tokio::sync::mpsc;
 
-use super::runner::Hindrance;
+use super::hindrance::Hindrance;
 use crate::{App, AppError, Result, access::Deed, fleet, jobs};
 
 /// One try. The admin's kubeconfig is forgotten when it succeeded.

@@ -11,8 +11,8 @@ use store::outbox::Job;
 use tokio::{sync::Semaphore, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::{Work, enqueue_cluster, leases, namespace, observe, register};
-use crate::{App, AppError, Result};
+use super::{Work, enqueue_cluster, hindrance::Hindrance, leases, namespace, observe, register};
+use crate::{App, Result};
 
 /// A job's claim runs out after this time; longer than any deadline inside a job, so that two never overlap.
 const LEASE: chrono::Duration = chrono::Duration::seconds(120);
@@ -36,35 +36,6 @@ pub struct RunnerOptions {
 impl Default for RunnerOptions {
     fn default() -> Self {
         Self { workers: 32, poll: Duration::from_millis(500) }
-    }
-}
-
-/// What keeps a job from its end, and when to try again.
-#[derive(Debug)]
-pub(super) struct Hindrance {
-    pub reason: String,
-    patient: bool,
-}
-
-impl Hindrance {
-    /// Something that is about to be there.
-    pub(super) fn soon(reason: String) -> Self {
-        Self { reason, patient: false }
-    }
-    /// Something that may take a while; tried again with growing pauses.
-    pub(super) fn later(reason: String) -> Self {
-        Self { reason, patient: true }
-    }
-    fn pause(&self, attempts: u32) -> chrono::Duration {
-        let millis = if self.patient { 500_i64 << attempts.min(5) } else { 250 };
-        chrono::Duration::milliseconds(millis)
-    }
-}
-
-impl From<AppError> for Hindrance {
-    fn from(error: AppError) -> Self {
-        tracing::warn!(error = ?error, "a job failed");
-        Self::later(error.to_string())
     }
 }
 
