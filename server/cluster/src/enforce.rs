@@ -388,7 +388,9 @@ fn at(key: &Key) -> String {
 fn explain(error: ClusterError, manifest: &Manifest) -> EnforceError {
     let key = manifest.key();
     match error {
-        ClusterError::Conflict { fields, .. } if fields.iter().any(|field| field.manager == ARGO) => git_mode(&key),
+        ClusterError::Conflict { fields, .. } if fields.iter().any(|field| field.manager == ARGO) => {
+            git_mode(&key)
+        }
         ClusterError::Conflict { .. } => blocked(format!(
             "{error}; to hand it over, run `kubectl label {} {}={}`",
             at(&key),
@@ -397,7 +399,8 @@ fn explain(error: ClusterError, manifest: &Manifest) -> EnforceError {
         )),
         // The guard policy of our own: others made the namespace since the index looked.
         ClusterError::Refused { status: 403, message, .. } if message.contains("is not a tenant's") => {
-            let tenant = manifest.body.pointer("/metadata/labels").and_then(|all| all.get(labels::TENANT)?.as_str());
+            let tenant =
+                manifest.body.pointer("/metadata/labels").and_then(|all| all.get(labels::TENANT)?.as_str());
             foreign(&manifest.name, tenant.unwrap_or_default())
         }
         other => other.into(),

@@ -370,10 +370,7 @@ impl Reply {
         if self.status == 403 {
             return ClusterError::Refused { status: 403, reason, message };
         }
-        ClusterError::Busy {
-            message: format!("{} {message}", self.status),
-            retry_after: self.retry_after,
-        }
+        ClusterError::Busy { message: format!("{} {message}", self.status), retry_after: self.retry_after }
     }
 
     /// The reply itself if it is a yes.

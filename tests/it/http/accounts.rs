@@ -201,3 +201,26 @@ async fn roles_and_locks_count_at_once() {
     portal.app.set_disabled(&portal.admin, user, true).await.unwrap();
     assert_eq!(member.get("/api/v1/me").await.status, StatusCode::UNAUTHORIZED);
 }
+
+#[tokio::test]
+async fn over_https_the_cookie_is_bound_to_the_host() {
+    let (app, _, _folder) = empty().await;
+    let url = "https://gpu.example.org".parse().unwrap();
+    let router = server::http::router(server::wire::web(app, url, server::http::Site::default()));
+    let mut client = Client::over(router);
+    let page = client.get("/sign-in").await;
+    let line = page.set_cookie("__Host-gpuaas").expect("a cookie with the prefix");
+    for part in ["HttpOnly", "Secure", "SameSite=Lax", "Path=/"] {
+        assert!(line.contains(part), "{line}");
+    }
+    assert!(!line.contains("Domain"), "{line}");
+    assert!(page.headers.contains_key(header::STRICT_TRANSPORT_SECURITY));
+    for (origin, status) in
+        [("https://gpu.example.org", 401), ("http://127.0.0.1:8080", 403), ("http://gpu.example.org", 403)]
+    {
+        let headers = [("content-type", "application/json"), ("origin", origin)];
+        let body = Body::from(json!({"login": "x", "password": "x"}).to_string());
+        let reply = client.send(Method::POST, "/api/v1/session", &headers, body).await;
+        assert_eq!(reply.problem().status, status, "{origin}");
+    }
+}

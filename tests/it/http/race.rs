@@ -93,6 +93,24 @@ async fn case_05_two_approvals_at_the_same_moment() {
     assert_true_books(&portal.app, 8).await;
 }
 
+/// Nine of ten are used: a check of "is it full already?" would let the tenth ask for ten.
+#[tokio::test]
+async fn case_05_the_amount_counts_not_only_whether_it_is_full() {
+    let portal = Portal::with_fleet().await;
+    let declared = serde_json::from_value(json!({"declared": 10})).unwrap();
+    portal.app.change_offering(&portal.admin, &"h100".parse().unwrap(), declared, None).await.unwrap();
+    let mut member = portal.sign_in("member").await;
+    let mut approver = portal.sign_in("approver").await;
+    let path = "/api/v1/teams/vision/requests";
+    let nine = id_of(&member.post(path, request(1, 9)).await);
+    let ten = id_of(&member.post(path, request(1, 10)).await);
+    assert_eq!(approver.post(&format!("{path}/{nine}/approve"), json!({})).await.status, StatusCode::OK);
+    let problem = approver.post(&format!("{path}/{ten}/approve"), json!({})).await.problem();
+    let short = &problem.shortfalls[0];
+    assert_eq!((short.limit, short.used, short.requested, short.shortfall), (10, 9, 10, 9), "{problem:?}");
+    assert_true_books(&portal.app, 10).await;
+}
+
 /// A server on a port of its own.
 async fn serve(app: App) -> String {
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.unwrap();

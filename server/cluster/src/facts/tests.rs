@@ -47,9 +47,12 @@ fn index() -> Index {
     for (name, ready, cordoned) in [("a", "True", false), ("b", "True", true), ("c", "Unknown", false)] {
         index.nodes.insert(name.to_owned(), NodeState::of(&node(ready, cordoned)));
     }
-    for (namespace, name, node, amount) in
-        [("vision", "1", Some("a"), 2), ("vision", "2", None, 1), ("tools", "3", Some("a"), 1), ("vision", "4", Some("a"), 1)]
-    {
+    for (namespace, name, node, amount) in [
+        ("vision", "1", Some("a"), 2),
+        ("vision", "2", None, 1),
+        ("tools", "3", Some("a"), 1),
+        ("vision", "4", Some("a"), 1),
+    ] {
         let spec = json!({"nodeName": node, "containers": [asks("nvidia.com/gpu", amount)]});
         index.pods.insert((namespace.to_owned(), name.to_owned()), pod(&spec, "Pending").unwrap());
     }

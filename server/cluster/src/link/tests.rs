@@ -89,7 +89,8 @@ fn quick() -> LinkOptions {
 
 #[tokio::test]
 async fn an_apply_is_one_strict_request_of_our_manager() {
-    let (link, seen) = link(quick(), |_, _| answer(201, &json!({"metadata": {"resourceVersion": "7", "uid": "u"}})));
+    let (link, seen) =
+        link(quick(), |_, _| answer(201, &json!({"metadata": {"resourceVersion": "7", "uid": "u"}})));
     let applied = link.apply(&quota()).await.unwrap();
     assert_eq!((applied.resource_version.as_str(), applied.uid.as_str(), applied.created), ("7", "u", true));
     link.apply_forced(&quota()).await.unwrap();
@@ -99,7 +100,10 @@ async fn an_apply_is_one_strict_request_of_our_manager() {
         seen[0].target,
         "/api/v1/namespaces/vision/resourcequotas/gpuaas?fieldManager=gpuaas&fieldValidation=Strict"
     );
-    assert_eq!((&seen[0].method, seen[0].content_type.as_str()), (&Method::PATCH, "application/apply-patch+yaml"));
+    assert_eq!(
+        (&seen[0].method, seen[0].content_type.as_str()),
+        (&Method::PATCH, "application/apply-patch+yaml")
+    );
     assert_eq!(seen[0].body, quota().body);
     assert!(seen[1].target.ends_with("&force=true"));
 }
@@ -159,19 +163,22 @@ async fn busy_answers_are_tried_again_as_the_server_asks() {
 
 #[tokio::test]
 async fn patience_ends_at_the_deadline_with_the_servers_text() {
-    let (link_busy, _) = link(quick(), |_, _| answer(503, &failure(503, "ServiceUnavailable", "etcd has no leader")));
+    let (link_busy, _) =
+        link(quick(), |_, _| answer(503, &failure(503, "ServiceUnavailable", "etcd has no leader")));
     let begin = Instant::now();
     let error = link_busy.apply(&quota()).await.unwrap_err();
     assert!(begin.elapsed() < Duration::from_secs(3));
     assert!(error.is_transient() && error.to_string().contains("etcd has no leader"), "{error}");
 
-    let (link_refused, seen) = link(quick(), |_, _| answer(422, &failure(422, "Invalid", "spec.hard: unknown field")));
+    let (link_refused, seen) =
+        link(quick(), |_, _| answer(422, &failure(422, "Invalid", "spec.hard: unknown field")));
     let error = link_refused.apply(&quota()).await.unwrap_err();
     assert!(!error.is_transient());
     assert_eq!(error.to_string(), "the API server refused it (422 Invalid): spec.hard: unknown field");
     assert_eq!(seen.lock().unwrap().len(), 1, "a no is a no");
 
-    let (link_broken, seen) = link(quick(), |_, _| answer(500, &failure(500, "InternalError", "webhook down")));
+    let (link_broken, seen) =
+        link(quick(), |_, _| answer(500, &failure(500, "InternalError", "webhook down")));
     let error = link_broken.apply(&quota()).await.unwrap_err();
     assert_eq!(seen.lock().unwrap().len(), 3, "an internal error gets three tries");
     assert!(error.to_string().contains("webhook down"));
@@ -180,16 +187,21 @@ async fn patience_ends_at_the_deadline_with_the_servers_text() {
 #[tokio::test]
 async fn lack_of_rights_gets_a_moment_because_a_fresh_server_knows_no_roles() {
     let text = "resourcequotas \"gpuaas\" is forbidden: User \"system:serviceaccount:gpuaas-system:gpuaas-emitter\" cannot patch resource \"resourcequotas\" in API group \"\" in the namespace \"vision\"";
-    let (link_fresh, _) = link(quick(), move |number, _| {
-        if number < 3 { answer(403, &failure(403, "Forbidden", text)) } else { stored() }
-    });
+    let (link_fresh, _) =
+        link(
+            quick(),
+            move |number, _| {
+                if number < 3 { answer(403, &failure(403, "Forbidden", text)) } else { stored() }
+            },
+        );
     link_fresh.apply(&quota()).await.unwrap();
     let (link_poor, seen) = link(quick(), move |_, _| answer(403, &failure(403, "Forbidden", text)));
     let error = link_poor.apply(&quota()).await.unwrap_err();
     assert!(error.is_transient() && error.to_string().contains("cannot patch resource"), "{error}");
     assert!(seen.lock().unwrap().len() <= 7);
-    let (link_policy, seen) =
-        link(quick(), |_, _| answer(403, &failure(403, "Forbidden", "ValidatingAdmissionPolicy 'x' denied request")));
+    let (link_policy, seen) = link(quick(), |_, _| {
+        answer(403, &failure(403, "Forbidden", "ValidatingAdmissionPolicy 'x' denied request"))
+    });
     assert!(!link_policy.apply(&quota()).await.unwrap_err().is_transient());
     assert_eq!(seen.lock().unwrap().len(), 1);
 }
@@ -223,7 +235,8 @@ async fn lost_connections_are_tried_again() {
 
 #[tokio::test]
 async fn a_server_that_never_answers_does_not_hold_us() {
-    let service = tower::service_fn(|_: Request<Body>| std::future::pending::<Result<Response, std::io::Error>>());
+    let service =
+        tower::service_fn(|_: Request<Body>| std::future::pending::<Result<Response, std::io::Error>>());
     let link = Link::over(kube::Client::new(service, "default"), quick());
     let begin = Instant::now();
     let error = link.apply(&quota()).await.unwrap_err();

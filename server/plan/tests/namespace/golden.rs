@@ -85,8 +85,7 @@ fn files_for_git() {
 #[test]
 fn without_access_no_binding_is_committed_and_nothing_else_changes() {
     let t = whole_with_partition();
-    let (with, without) =
-        (plan::git::files(&desired(&t), true), plan::git::files(&desired(&t), false));
+    let (with, without) = (plan::git::files(&desired(&t), true), plan::git::files(&desired(&t), false));
     let (bindings, rest): (Vec<_>, Vec<_>) =
         with.iter().partition(|(path, _)| path.starts_with("rolebinding-"));
     assert_eq!(bindings.len(), 3);
