@@ -14,6 +14,7 @@ use crate::http::portal::{Client, Portal, Snapshot, offering, request};
 const WHO: [&str; 8] = ["nobody", "stranger", "viewer", "member", "lead", "auditor", "approver", "admin"];
 
 /// A row: method, path, body or form, and the status for each of [`WHO`]. `{team}` is `vision`.
+#[derive(Clone, Copy)]
 struct Row {
     method: &'static str,
     path: &'static str,

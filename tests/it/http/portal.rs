@@ -273,7 +273,7 @@ impl Reply {
     /// Value of `name` in the `Set-Cookie` lines.
     pub(crate) fn set_cookie(&self, name: &str) -> Option<String> {
         let lines = self.headers.get_all(header::SET_COOKIE).iter().filter_map(|v| v.to_str().ok());
-        let line = lines.filter(|line| line.starts_with(&format!("{name}="))).last()?;
+        let line = lines.rev().find(|line| line.starts_with(&format!("{name}=")))?;
         Some(line.to_owned())
     }
 }
