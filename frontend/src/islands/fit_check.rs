@@ -60,7 +60,7 @@ mod browser {
     use std::{cell::RefCell, collections::BTreeMap, rc::Rc};
 
     use domain::{
-        api::{FitAnswer, NewRequest, Problem},
+        api::{FitAnswer, Problem},
         request::Ask,
         shape::Shape,
     };
@@ -124,7 +124,7 @@ mod browser {
     }
 
     fn ask(watch: Rc<Watch>) {
-        let Some((offering, request)) = read(&watch.form) else { return };
+        let Some((offering, question)) = read(&watch.form) else { return };
         let number = {
             let mut last = watch.last.borrow_mut();
             *last += 1;
@@ -132,7 +132,7 @@ mod browser {
         };
         spawn_local(async move {
             let unit = watch.units.get(&offering).cloned().unwrap_or(offering);
-            let shown = send(&watch.action, &watch.csrf, &request)
+            let shown = send(&watch.action, &watch.csrf, &question)
                 .await
                 .map_or_else(Shown::Wrong, |answer| Shown::Answer(unit, answer));
             if *watch.last.borrow() == number {
@@ -141,11 +141,11 @@ mod browser {
         });
     }
 
-    async fn send(action: &str, csrf: &str, request: &NewRequest) -> Result<FitAnswer, String> {
+    async fn send(action: &str, csrf: &str, question: &Ask) -> Result<FitAnswer, String> {
         let offline = |_| t::FIT_OFFLINE.to_owned();
         let response = Request::post(action)
             .header("X-CSRF-Token", csrf)
-            .json(request)
+            .json(question)
             .map_err(offline)?
             .send()
             .await
@@ -153,16 +153,13 @@ mod browser {
         if response.ok() {
             return response.json().await.map_err(offline);
         }
+        // The detail names the fields too.
         let problem: Problem = response.json().await.map_err(offline)?;
-        let mut text = problem.detail;
-        for field in problem.fields {
-            text.push_str(&format!(" {}", field.message));
-        }
-        Err(text)
+        Err(problem.detail)
     }
 
     /// The values of the form as a question; none while something is missing or is no number.
-    fn read(form: &HtmlFormElement) -> Option<(String, NewRequest)> {
+    fn read(form: &HtmlFormElement) -> Option<(String, Ask)> {
         let data = FormData::new_with_form(form).ok()?;
         let text = |name: &str| data.get(name).as_string().filter(|text| !text.is_empty());
         let number = |name: &str| text(name)?.parse::<u32>().ok();
@@ -179,6 +176,6 @@ mod browser {
             "change" => Ask::Change { grant: text("grant")?.parse().ok()?, shape: shape()? },
             _ => Ask::Extend { grant: text("grant")?.parse().ok()?, until: until()? },
         };
-        Some((offering, NewRequest { ask, purpose: String::new() }))
+        Some((offering, ask))
     }
 }
