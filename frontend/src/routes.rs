@@ -16,8 +16,6 @@ pub enum Audience {
     Team,
     /// Members of the team who may ask: everyone else sees a page that says 403.
     TeamAsker,
-    /// Approvers and admins.
-    Decider,
     /// Admins, approvers and auditors.
     Platform,
 }
@@ -48,7 +46,7 @@ pub const PAGES: [PageRoute; 15] = [
     page("/teams/{team}/grants/{id}", Audience::Team),
     page("/teams/{team}/manifests", Audience::Team),
     page("/teams/{team}/members", Audience::Team),
-    page("/inbox", Audience::Decider),
+    page("/inbox", Audience::Platform),
     page("/admin", Audience::Platform),
     page("/admin/fleet", Audience::Platform),
     page("/admin/audit", Audience::Platform),

@@ -81,8 +81,25 @@ fn row(page: &PageContext, entry: &AuditEntry) -> AnyView {
             {cell(t::ACTION, view! { <code>{entry.action.clone()}</code> })}
             {cell(t::SUBJECT, view! { <code class="block text-[0.8125rem] [overflow-wrap:anywhere] sm:min-w-40">{entry.subject.clone()}</code> })}
             {cell(t::TEAM, team)}
-            {cell(t::DETAILS, view! { <code class="block text-[0.8125rem] [overflow-wrap:anywhere] sm:min-w-48">{entry.detail.clone()}</code> })}
+            {cell(t::DETAILS, detail(&entry.detail))}
         </tr>
+    }
+    .into_any()
+}
+
+/// Long details are folded: a row of the list stays a row.
+fn detail(text: &str) -> AnyView {
+    const SHORT: usize = 60;
+    let code = view! { <code class="block text-[0.8125rem] [overflow-wrap:anywhere] sm:min-w-48">{text.to_owned()}</code> };
+    if text.chars().count() <= SHORT {
+        return code.into_any();
+    }
+    let begin: String = text.chars().take(SHORT / 2).collect();
+    view! {
+        <details>
+            <summary><code class="quiet text-[0.8125rem]">{begin}"…"</code></summary>
+            {code}
+        </details>
     }
     .into_any()
 }

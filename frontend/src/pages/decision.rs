@@ -54,6 +54,18 @@ pub(super) fn refusal(page: &PageContext, view: &RequestView) -> AnyView {
     parts.into_any()
 }
 
+/// Has this person approved it already?
+fn approved_by(page: &PageContext, view: &RequestView) -> bool {
+    let me = page.actor.as_ref().map(|actor| actor.user);
+    me.is_some() && view.request.approvals.iter().any(|approval| approval.by == me)
+}
+
+/// Why this person does not decide it.
+pub(super) fn not_yours(page: &PageContext, view: &RequestView) -> &'static str {
+    let own = page.actor.as_ref().is_some_and(|actor| actor.user == view.request.created_by);
+    if own { t::OWN_REQUEST } else { t::APPROVERS_DECIDE }
+}
+
 /// The two forms; nothing for those who may not decide.
 pub(super) fn forms(page: &PageContext, view: &RequestView) -> AnyView {
     if !view.may.decide {
@@ -65,9 +77,14 @@ pub(super) fn forms(page: &PageContext, view: &RequestView) -> AnyView {
     // What cannot be promised now is still there to be tried, but it does not invite.
     let fits = view.fit.as_ref().is_none_or(|fit| fit.decision.fits());
     let class = if fits { "btn-primary btn-sm" } else { "btn-sm" };
-    let yes = view! {
-        <input type="hidden" name="back" value=back.clone() />
-        {button(class, "", "", t::approve(&what(view)))}
+    let yes = if approved_by(page, view) {
+        view! { <p class="quiet py-1 text-sm">{t::APPROVED_BY_YOU}</p> }.into_any()
+    } else {
+        let content = view! {
+            <input type="hidden" name="back" value=back.clone() />
+            {button(class, "", "", t::approve(&what(view)))}
+        };
+        post_form(Form { page, action: &approve }, "", content)
     };
     let deny = Form { page, action: &deny };
     let reason = Input { name: "text", label: t::REASON, class: "w-full", ..Input::default() };
@@ -79,7 +96,7 @@ pub(super) fn forms(page: &PageContext, view: &RequestView) -> AnyView {
     let refused = page.form.problem(deny.action).is_some();
     view! {
         <div class="flex flex-wrap items-start gap-2">
-            {post_form(Form { page, action: &approve }, "", yes)}
+            {yes}
             <details class="min-w-0 open:w-full" open=refused>
                 <summary class="btn btn-sm">{t::DENY_DOTS}</summary>
                 {post_form(deny, "mt-3 grid max-w-xl gap-3", no)}

@@ -263,6 +263,9 @@ fn access_rung(state: GrantState, namespace: Option<&NamespaceView>) -> Rung {
     let given = namespace.is_some_and(|n| settled(&n.enforcement));
     let (how, text) = match (state, given) {
         (GrantState::Reducing | GrantState::Ended, _) => (OVER, t::ACCESS_GONE),
+        (_, true) if namespace.is_some_and(|n| n.enforcement == Enforcement::Published) => {
+            ((Tone::Good, Icon::Up), t::ACCESS_PUBLISHED)
+        }
         (_, true) => (DONE, t::ACCESS_GIVEN),
         (_, false) => (WAITS, t::ACCESS_WAITS),
     };

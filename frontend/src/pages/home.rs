@@ -1,7 +1,7 @@
 //! Home: my teams, what waits, what ends.
 
 use domain::{
-    api::{QuotaLine, RequestView, TeamQuota},
+    api::{CatalogueEntry, QuotaLine, RequestView, TeamQuota},
     grant::Grant,
     people::Actor,
     request::Request,
@@ -26,6 +26,8 @@ const INBOX_LINES: usize = 5;
 pub(crate) struct HomeData {
     teams: Vec<TeamQuota>,
     inbox: Vec<RequestView>,
+    /// For the names of what is asked for; empty where nothing waits.
+    catalogue: Vec<CatalogueEntry>,
     name: String,
 }
 
@@ -35,12 +37,17 @@ impl HomeData {
         for team in page.backend.my_teams(actor).await? {
             teams.push(page.backend.team_quota(actor, &team.name).await?);
         }
+        let catalogue = if teams.iter().all(|team| team.waiting.is_empty()) {
+            vec![]
+        } else {
+            page.backend.catalogue(actor).await?
+        };
         let inbox = if page.backend.inbox_count(actor).await? > 0 {
             page.backend.inbox(actor, &Part::default()).await?.items
         } else {
             vec![]
         };
-        Ok(Self { teams, inbox, name: actor.display.to_string() })
+        Ok(Self { teams, inbox, catalogue, name: actor.display.to_string() })
     }
 
     pub(crate) fn show(self, page: &PageContext) -> Content {
@@ -88,10 +95,7 @@ impl HomeData {
         if waiting.is_empty() {
             return section(t::WAITING, view! { <p class="quiet">{t::NOTHING_WAITS}</p> });
         }
-        let words = |request: &Request| {
-            let own = self.teams.iter().find(|quota| quota.team.name == request.team);
-            super::request_words(own.map_or(&[], |quota| &quota.lines), request)
-        };
+        let words = |request: &Request| super::request_words(&self.catalogue, request);
         let rows = waiting.iter().map(|request| request_row(page, request, words(request))).collect();
         section(t::WAITING, table(t::WAITING, &[t::WHAT, t::TEAM, t::WHO, t::WHEN], rows))
     }

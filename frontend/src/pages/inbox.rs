@@ -58,7 +58,7 @@ fn line(page: &PageContext, view: &RequestView) -> AnyView {
     let actions = if view.may.decide {
         decision::forms(page, view)
     } else {
-        view! { <p class="quiet text-sm">{t::OWN_REQUEST}</p> }.into_any()
+        view! { <p class="quiet text-sm">{decision::not_yours(page, view)}</p> }.into_any()
     };
     let purpose = if request.purpose.is_empty() { t::TEXT_NONE.to_owned() } else { request.purpose.clone() };
     let content = view! {

@@ -36,7 +36,7 @@ pub(crate) use {
 };
 
 use domain::{
-    api::QuotaLine,
+    api::CatalogueEntry,
     authz::{Action, Verdict, authorize},
     fleet::Offering,
     name::TeamName,
@@ -66,11 +66,11 @@ fn worth<'a>(amounts: impl Iterator<Item = (&'a Offering, u32)>) -> String {
 }
 
 /// Amount and offering of a request of a team; the offering's key where the team holds none of it yet.
-fn request_words(lines: &[QuotaLine], request: &Request) -> String {
-    let unit = lines
+fn request_words(catalogue: &[CatalogueEntry], request: &Request) -> String {
+    let unit = catalogue
         .iter()
-        .find(|line| line.offering.name == request.offering)
-        .map_or(request.offering.as_str(), |line| line.offering.display.as_str());
+        .find(|entry| entry.offering.name == request.offering)
+        .map_or(request.offering.as_str(), |entry| entry.offering.display.as_str());
     if request.more > 0 { crate::text::amount(request.more, unit) } else { unit.to_owned() }
 }
 

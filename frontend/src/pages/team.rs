@@ -1,7 +1,7 @@
 //! Quota of a team: the sentence, a bar for each offering, the grants below it.
 
 use domain::{
-    api::{QuotaLine, TeamQuota},
+    api::{CatalogueEntry, QuotaLine, TeamQuota},
     authz::Action,
     fabric::Partition,
     grant::Grant,
@@ -26,11 +26,15 @@ use crate::{
 /// What the page of a team shows.
 pub(crate) struct TeamData {
     quota: TeamQuota,
+    /// For the names of what is asked for; empty where nothing waits.
+    catalogue: Vec<CatalogueEntry>,
 }
 
 impl TeamData {
     pub(crate) async fn load(page: &PageContext, actor: &Actor, team: &TeamName) -> Read<Self> {
-        Ok(Self { quota: page.backend.team_quota(actor, team).await? })
+        let quota = page.backend.team_quota(actor, team).await?;
+        let catalogue = if quota.waiting.is_empty() { vec![] } else { page.backend.catalogue(actor).await? };
+        Ok(Self { quota, catalogue })
     }
 
     pub(crate) fn show(self, page: &PageContext) -> Content {
@@ -140,7 +144,7 @@ impl TeamData {
             .iter()
             .map(|request| {
                 let href = format!("/teams/{}/requests/{}", request.team, request.id);
-                let what = super::request_words(&self.quota.lines, request);
+                let what = super::request_words(&self.catalogue, request);
                 view! {
                     <tr>
                         {cell(t::WHAT, view! { <a class="a" href=href>{what}</a> })}

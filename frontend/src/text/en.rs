@@ -373,7 +373,7 @@ mod server {
     pub(crate) fn rules(rules: &ApprovalRules) -> String {
         let mut parts = vec![format!("at most {}", count(rules.max_days, "day", "days"))];
         if rules.auto_up_to > 0 {
-            parts.push(format!("up to {} at once", rules.auto_up_to));
+            parts.push(format!("up to {} without an approver", rules.auto_up_to));
         }
         if let Some(above) = rules.two_above {
             parts.push(format!("above {above}: two approvers"));
@@ -556,6 +556,8 @@ mod server {
     pub(crate) const PROBE_WAITS: &str = "Not asked yet.";
     pub(crate) const PROBE_UNOBSERVED: &str = "Not asked: gpuaas writes to git and does not see the cluster.";
     pub(crate) const ACCESS_GIVEN: &str = "Role bindings for viewers, members and leads are there.";
+    pub(crate) const ACCESS_PUBLISHED: &str =
+        "Role bindings for viewers, members and leads are committed to git.";
     pub(crate) const ACCESS_WAITS: &str = "Given when the layers above are proved.";
     pub(crate) const ACCESS_GONE: &str = "Taken away with the last grant in the namespace.";
     pub(crate) const CLUSTER_SAYS: &str = "The cluster's own words";
@@ -666,6 +668,8 @@ mod server {
     pub(crate) const DENY_DOTS: &str = "Deny…";
     pub(crate) const REASON: &str = "Reason, which the team sees";
     pub(crate) const OWN_REQUEST: &str = "You wrote this request; another approver decides it.";
+    pub(crate) const APPROVED_BY_YOU: &str = "You have approved it; another person must too.";
+    pub(crate) const APPROVERS_DECIDE: &str = "An approver decides it.";
     pub(crate) fn after_this(free: u32, limit: u32, unit: &str) -> String {
         format!("After this: {free} of {limit} {unit} left")
     }
