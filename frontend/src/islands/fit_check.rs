@@ -41,7 +41,11 @@ pub fn FitCheck(
     let unit = units.get(&offering).cloned().unwrap_or(offering);
     let shown = RwSignal::new(answer.map_or(Shown::Hint, |answer| Shown::Answer(unit, answer)));
     #[cfg(feature = "hydrate")]
-    browser::watch(&form, action, csrf, units, shown);
+    {
+        browser::watch(&form, action, csrf, units, shown);
+        // Props of an island arrive owned; this one is only read.
+        drop(form);
+    }
     #[cfg(not(feature = "hydrate"))]
     let _ = (form, action, csrf, units);
     view! {
