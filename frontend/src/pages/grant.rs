@@ -147,7 +147,7 @@ impl GrantData {
                     view! {
                         <details class="mt-1">
                             <summary class="quiet text-sm">{t::CLUSTER_SAYS}</summary>
-                            <pre class="code mt-1 whitespace-pre-wrap">{text}</pre>
+                            <pre tabindex="0" class="code mt-1 whitespace-pre-wrap">{text}</pre>
                         </details>
                     }
                 });

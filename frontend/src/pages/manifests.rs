@@ -104,13 +104,13 @@ fn object_view(index: usize, object: &EmittedObject) -> AnyView {
     let id = format!("object-{index}");
     let differs = standing(object) == Standing::Differs;
     let diff = object.diff.as_ref().filter(|_| differs).map(|diff| {
-        view! { <h3 class="mt-4 mb-1.5">{t::DIFF}</h3> <pre class="code">{diff_lines(diff)}</pre> }
+        view! { <h3 class="mt-4 mb-1.5">{t::DIFF}</h3> <pre tabindex="0" class="code">{diff_lines(diff)}</pre> }
     });
     let live = object.live.clone().map(|yaml| {
         view! {
             <details class="mt-3">
                 <summary class="quiet text-sm">{t::LIVE}</summary>
-                <pre class="code mt-1.5">{yaml}</pre>
+                <pre tabindex="0" class="code mt-1.5">{yaml}</pre>
             </details>
         }
     });
@@ -128,7 +128,7 @@ fn object_view(index: usize, object: &EmittedObject) -> AnyView {
                 <h3>{t::DESIRED}</h3>
                 <Copy target=id.clone() />
             </div>
-            <pre class="code mb-2" id=id>{object.desired.clone()}</pre>
+            <pre tabindex="0" class="code mb-2" id=id>{object.desired.clone()}</pre>
             {live}
         </details>
     }
