@@ -43,7 +43,8 @@ for (const theme of ['light', 'dark'] as const) {
           const path = typeof place === 'string' ? place : await place(page);
           await page.goto(path);
           await expect(page.locator('html')).toHaveAttribute('data-theme', theme);
-          for (const closed of await page.getByRole('main').locator('details:not([open]) > summary').all()) await closed.click();
+          // What is folded is read too.
+          await page.getByRole('main').locator('details').evaluateAll(all => all.forEach(one => one.setAttribute('open', '')));
           expect.soft(await serious(page), path).toEqual([]);
         }
       });
