@@ -16,6 +16,8 @@
 //!    - *a resource is taken away*: its limit is zero at once; the old list, which still names it, gives nothing;
 //!    - *one is lowered and another raised*: a quota is one object, so both happen at one moment, and the lowering is
 //!      confirmed before anything else is widened.
+//!
+//!    Then a dry run shows that *admission* acts on these very limits: it has a cache of its own ([`plan::Gate`]).
 //! 3. **`TenantPolicy`**. By now each limit that the new list opens is in force.
 //! 4. When access ends: the **role bindings** go now, with the quota confirmed at zero.
 //! 5. The rest, in any order. Pods do not come in by it.
@@ -29,7 +31,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use plan::manifest::{Key, Manifest};
-use plan::{Desired, Layer, Probe, labels};
+use plan::{Desired, Gate, Layer, Probe, labels};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
@@ -85,6 +87,7 @@ struct Parts<'a> {
     namespace: &'a Manifest,
     policy: &'a Manifest,
     quota: &'a Manifest,
+    gate: &'a Gate,
     hard: BTreeMap<String, String>,
 }
 
@@ -109,6 +112,7 @@ impl<'a> Parts<'a> {
             namespace,
             policy,
             quota,
+            gate: &desired.gate,
             hard: hard
                 .map(|(name, amount)| (name.clone(), amount.as_str().unwrap_or_default().to_owned()))
                 .collect(),
@@ -248,12 +252,43 @@ impl Member {
         let new = namespace.as_ref().is_some_and(|applied| applied.created);
         let filler = quota.as_ref().filter(|applied| applied.created && new);
         let filled = self.covered(parts, filler).await?;
+        if quota.is_some() || !self.is_same(parts.policy) {
+            self.acted_on(parts).await?;
+        }
         let policy = self.send(parts.policy, None).await?;
         let sent = [&namespace, &quota, &policy].into_iter().flatten().count();
         Ok(u32::try_from(sent).unwrap_or(u32::MAX).saturating_add(filled))
     }
 
-    /// Waits until the quota acts. `new` is the quota of a namespace that this pass made: after a while its status
+    fn is_same(&self, manifest: &Manifest) -> bool {
+        let standing =
+            self.shared.read(|index| index.standing(&manifest.key(), &manifest.fingerprint(), None));
+        matches!(standing, Standing::Same)
+    }
+
+    /// Waits until the API server's quota admission acts on these very limits. It reads quotas through a cache of its
+    /// own, which under load was seen to be behind our watch; a policy that is widened in that moment lets a pod in.
+    async fn acted_on(&self, parts: &Parts<'_>) -> Result<(), EnforceError> {
+        let end = Instant::now() + self.options.quota;
+        let mut pause = Duration::from_millis(2);
+        loop {
+            let text = self.probe.would_refuse(&parts.gate.claim).await?;
+            if text.as_ref().is_some_and(|text| text.contains(&parts.gate.expect)) {
+                return Ok(());
+            }
+            if Instant::now() + pause >= end {
+                return Err(blocked(format!(
+                    "quota admission does not act on the new limits of namespace {}: asked for a claim that they refuse, the cluster said: {}",
+                    parts.name,
+                    text.as_deref().unwrap_or("admitted")
+                )));
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_millis(500));
+        }
+    }
+
+    /// Waits until the quota has its limits. `new` is the quota of a namespace that this pass made: after a while its status
     /// is filled by us.
     ///
     /// Filling is right there and only there. Nothing can be in use yet, because the namespace has no `TenantPolicy`

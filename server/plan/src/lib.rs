@@ -16,5 +16,5 @@ mod yaml;
 
 pub use diff::{ObjectDiff, diff};
 pub use namespace::{QUOTA, desired};
-pub use probe::{Layer, Probe};
+pub use probe::{Gate, Layer, Probe};
 pub use tenancy::{Desired, Memlock, PartitionUse, PodSecurity, SiteSettings, Tenancy, TenancyLine};

@@ -95,6 +95,7 @@ pub const KINDS: &[KnownKind] = &[
     cluster("", "v1", "Namespace", "namespaces"),
     namespaced("", "v1", "ConfigMap", "configmaps"),
     namespaced("", "v1", "LimitRange", "limitranges"),
+    namespaced("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims"),
     namespaced("", "v1", "Pod", "pods"),
     namespaced("", "v1", "PodTemplate", "podtemplates"),
     namespaced("", "v1", "ResourceQuota", "resourcequotas"),

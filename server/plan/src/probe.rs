@@ -8,7 +8,10 @@ use std::collections::BTreeMap;
 
 use domain::fleet::Pool;
 use k8s_openapi::{
-    api::core::v1::{Container, Pod, PodSpec, ResourceRequirements},
+    api::core::v1::{
+        Container, PersistentVolumeClaim, PersistentVolumeClaimSpec, Pod, PodSpec, ResourceRequirements,
+        VolumeResourceRequirements,
+    },
     apimachinery::pkg::{api::resource::Quantity, apis::meta::v1::ObjectMeta},
 };
 use serde::{Deserialize, Serialize};
@@ -16,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     labels,
     manifest::Manifest,
-    namespace::{self, QUOTA, Scratch, security},
+    namespace::{self, QUOTA, Scratch, quota::REVISION_KEY, security},
     tenancy::Tenancy,
 };
 
@@ -70,6 +73,42 @@ impl Probe {
         }
         namespace::manifest(&pod)
     }
+}
+
+/// A dry run that shows that the API server's quota admission acts on exactly the limits that are planned. It is asked
+/// before the tenant policy is widened: a policy that names a resource whose limit admission does not know yet is open.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Gate {
+    /// A claim for more storage than the revision, of a class that does not exist.
+    pub claim: Manifest,
+    /// Text that must be in the refusal.
+    pub expect: String,
+}
+
+/// The gate of a planned quota.
+pub(crate) fn gate(t: &Tenancy, quota: &Manifest) -> Gate {
+    let revision =
+        quota.body.pointer("/spec/hard").and_then(|hard| hard.get(REVISION_KEY)?.as_str()).unwrap_or("0");
+    let more = revision.parse::<u64>().unwrap_or(0) + 1;
+    let storage = BTreeMap::from([("storage".to_owned(), Quantity(more.to_string()))]);
+    let claim = PersistentVolumeClaim {
+        metadata: ObjectMeta {
+            name: Some("gpuaas-probe".to_owned()),
+            namespace: Some(t.namespace.as_str().to_owned()),
+            ..ObjectMeta::default()
+        },
+        spec: Some(PersistentVolumeClaimSpec {
+            access_modes: Some(vec!["ReadWriteOnce".to_owned()]),
+            resources: Some(VolumeResourceRequirements {
+                requests: Some(storage),
+                ..VolumeResourceRequirements::default()
+            }),
+            storage_class_name: Some("gpuaas-revision".to_owned()),
+            ..PersistentVolumeClaimSpec::default()
+        }),
+        ..PersistentVolumeClaim::default()
+    };
+    Gate { claim: namespace::manifest(&claim), expect: format!("limited: {REVISION_KEY}={revision}") }
 }
 
 /// One probe for each limit that the tenant policy lets a pod reach, and one for the policy. Where no device is

@@ -10,7 +10,11 @@ use domain::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::{manifest::Manifest, nccl::NcclVersion, probe::Probe};
+use crate::{
+    manifest::Manifest,
+    nccl::NcclVersion,
+    probe::{Gate, Probe},
+};
 
 /// Everything that one namespace of a team is made from.
 #[derive(Debug, Clone, PartialEq)]
@@ -194,6 +198,8 @@ pub struct Desired {
     /// status has its limits before the policy. The policy is what opens a namespace (without one it refuses every
     /// pod), so it must not name a resource that the quota does not limit yet.
     pub guard: Vec<Manifest>,
+    /// Asked after the quota and before the policy: does admission act on this quota?
+    pub gate: Gate,
     /// `LimitRange`, network policies, network, templates, in any order.
     pub rest: Vec<Manifest>,
     /// Role bindings, after the probes were refused; none: access is taken away.

@@ -9,7 +9,7 @@ use domain::{
     authz::{Action, Verdict, authorize},
     fleet::Offering,
     id::RequestId,
-    name::{OfferingName, TeamName},
+    name::{DisplayName, OfferingName, TeamName},
     request::{self, Approval, Ask, Comment, Request, RequestState, TEXT_MAX},
     shape::Shape,
 };
@@ -267,21 +267,22 @@ fn summary(request: &Request, offering: &Offering) -> String {
     match &request.ask {
         Ask::New { shape, partition, until, .. } => {
             let fabric = if *partition { " with a partition" } else { "" };
-            format!("{} × {name}{fabric} until {until}", shape_words(*shape))
+            format!("{}{fabric} until {until}", devices(*shape, name))
         }
         Ask::Change { shape, .. } => {
-            format!("{} × {name} in place of the amount granted ({} more)", shape_words(*shape), request.more)
+            format!("{} in place of the amount granted ({} more)", devices(*shape, name), request.more)
         }
         Ask::Extend { until, .. } => format!("{name}: a later end, {until}"),
     }
 }
 
-fn shape_words(shape: Shape) -> String {
-    if shape.nodes == 1 {
-        shape.per_node.to_string()
-    } else {
-        format!("{} ({} × {})", shape.amount(), shape.nodes, shape.per_node)
-    }
+/// "16 × H100 (2 nodes with 8)".
+fn devices(shape: Shape, name: &DisplayName) -> String {
+    let blocks = match shape {
+        Shape { nodes: 1, .. } | Shape { per_node: 1, .. } => String::new(),
+        Shape { nodes, per_node } => format!(" ({nodes} nodes with {per_node})"),
+    };
+    format!("{} × {name}{blocks}", shape.amount())
 }
 
 fn may_comment(ctx: &Ctx, team: &TeamName) -> bool {

@@ -3,7 +3,7 @@
 mod access;
 mod boundary;
 mod network;
-mod quota;
+pub(crate) mod quota;
 pub(crate) mod security;
 mod template;
 
@@ -30,8 +30,10 @@ pub fn desired(t: &Tenancy) -> Desired {
     rest.extend(network::policies(t));
     rest.extend(network::attachment(t));
     rest.extend(t.granted().into_iter().map(|line| template::pod_template(t, line)));
+    let quota = quota::resource_quota(t);
     Desired {
-        guard: vec![boundary::namespace(t), quota::resource_quota(t), boundary::policy(t)],
+        gate: probe::gate(t, &quota),
+        guard: vec![boundary::namespace(t), quota, boundary::policy(t)],
         rest,
         access: if t.open { access::role_bindings(t) } else { Vec::new() },
         probes: probe::probes(t),

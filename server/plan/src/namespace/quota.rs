@@ -9,11 +9,18 @@ use k8s_openapi::{
 };
 
 use super::{QUOTA, Scratch, manifest, metadata};
+use sha2::{Digest as _, Sha256};
+
 use crate::{manifest::Manifest, tenancy::Tenancy};
 
 /// Longest part of a qualified name behind the slash, and longest prefix before it.
 const NAME_MAX: usize = 63;
 const PREFIX_MAX: usize = 253;
+
+/// Key that carries the [`revision`] of the limits: storage of a class that does not exist, so that nobody is limited
+/// by it. The API server's quota admission reads quotas through a cache of its own, which may be behind what a watch
+/// shows; a dry run of a claim of this class is refused with the limit that admission has (see [`crate::Gate`]).
+pub(crate) const REVISION_KEY: &str = "gpuaas-revision.storageclass.storage.k8s.io/requests.storage";
 
 /// One explicit limit for every device that the cluster knows, by every key that counts it, and what goes with the
 /// grants. A key that is absent means no limit, so nothing is left out because it is zero.
@@ -26,11 +33,23 @@ pub(super) fn resource_quota(t: &Tenancy) -> Manifest {
     for kind in limited(t) {
         hard.insert(format!("requests.{}", kind.name()), written(together(t, kind)));
     }
+    let revision = revision(&hard);
+    hard.insert(REVISION_KEY.to_owned(), Written(revision.to_string()));
     manifest(&ResourceQuota {
         metadata: metadata(t, QUOTA),
         spec: Some(ResourceQuotaSpec { hard: Some(hard), ..ResourceQuotaSpec::default() }),
         ..ResourceQuota::default()
     })
+}
+
+/// A number that stands for exactly these limits. It is odd, so that the API server writes it without a suffix.
+fn revision(hard: &BTreeMap<String, Written>) -> u32 {
+    let mut hash = Sha256::new();
+    for (key, limit) in hard {
+        hash.update(format!("{key}={}\n", limit.0));
+    }
+    let bytes = hash.finalize();
+    (u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]) >> 2) | 1
 }
 
 /// In canonical form, as the API server stores it: 1000 is `1k` there.

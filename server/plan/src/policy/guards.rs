@@ -22,7 +22,7 @@ pub(super) fn policies() -> Vec<Policy> {
             "gpuaas-probe-dry-run",
             "gpuaas-probe",
             vec![
-                Match("", "v1", CREATE, &["pods"]),
+                Match("", "v1", CREATE, &["pods", "persistentvolumeclaims"]),
                 Match("resource.k8s.io", "v1", CREATE, &["resourceclaims"]),
             ],
             vec![validation(

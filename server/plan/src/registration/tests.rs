@@ -148,7 +148,10 @@ fn the_emitter_has_exactly_these_rights() {
 fn probe_and_runner_have_exactly_these_rights() {
     assert_eq!(
         rights("ClusterRole", "gpuaas-probe"),
-        expected(&[("", "pods", "create", ""), ("resource.k8s.io", "resourceclaims", "create", "")])
+        expected(&[
+            ("", "pods persistentvolumeclaims", "create", ""),
+            ("resource.k8s.io", "resourceclaims", "create", ""),
+        ])
     );
     assert_eq!(
         rights("ClusterRole", "gpuaas-runner"),

@@ -25,6 +25,11 @@ fn amounts(template: &Value) -> &Value {
     &template["spec"]["containers"][0]["resources"]["limits"]
 }
 
+/// The key that stands for the quota as a whole and limits nobody.
+fn is_revision(key: &str) -> bool {
+    key == "gpuaas-revision.storageclass.storage.k8s.io/requests.storage"
+}
+
 /// Keys of the quota that count devices through claims.
 fn of_claims(key: &str) -> bool {
     key.ends_with(".deviceclass.resource.k8s.io/devices")
@@ -36,7 +41,7 @@ fn case_01_only_keys_that_are_counted() {
         let desired = desired(&t);
         let hard = hard(&desired);
         for key in hard.keys() {
-            assert!(key.starts_with("requests.") || of_claims(key), "{key}");
+            assert!(key.starts_with("requests.") || of_claims(key) || is_revision(key), "{key}");
         }
         let native: Vec<_> = hard
             .keys()
@@ -62,7 +67,7 @@ fn case_07_every_advertised_resource_has_a_limit() {
         .to_vec();
     let devices = |t: &Tenancy| {
         let mut hard = hard(&desired(t));
-        hard.retain(|key, _| key.contains('/'));
+        hard.retain(|key, _| key.contains('/') && !is_revision(key));
         Value::Object(hard)
     };
     let mut expected = json!({
@@ -74,6 +79,17 @@ fn case_07_every_advertised_resource_has_a_limit() {
     t.known_resources.push(resource("nvidia.com/mig-2g.20gb"));
     expected["requests.nvidia.com/mig-2g.20gb"] = json!("0");
     assert_eq!(devices(&t), expected);
+}
+
+#[test]
+fn the_gate_stands_for_exactly_these_limits() {
+    let with_limit = |amount| desired(&tenancy(vec![with(h100(), amount, amount)], None)).gate;
+    assert_eq!(with_limit(8), with_limit(8));
+    assert_ne!(with_limit(8).expect, with_limit(7).expect);
+    let gate = with_limit(8);
+    let (_, revision) = gate.expect.rsplit_once('=').unwrap();
+    let asked = gate.claim.body["spec"]["resources"]["requests"]["storage"].as_str().unwrap();
+    assert_eq!(asked.parse::<u64>().unwrap(), revision.parse::<u64>().unwrap() + 1);
 }
 
 #[test]
