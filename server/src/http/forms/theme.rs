@@ -13,8 +13,7 @@ pub(crate) async fn set(State(web): State<Web>, posted: Posted) -> Response {
     let theme = Theme::parse(posted.value("theme"));
     let mut response = pages::see_other(&posted.back());
     let secure = if web.public_url.is_https() { "; Secure" } else { "" };
-    let cookie =
-        format!("theme={}; Path=/; Max-Age=31536000; SameSite=Lax{secure}", theme.as_str());
+    let cookie = format!("theme={}; Path=/; Max-Age=31536000; SameSite=Lax{secure}", theme.as_str());
     if let Ok(cookie) = HeaderValue::from_str(&cookie) {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
