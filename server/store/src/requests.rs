@@ -72,7 +72,7 @@ pub async fn update(conn: &mut Conn, request: &Request) -> Result<Request> {
     updated(conn, request, done).await
 }
 
-/// Requests of a team, newest first.
+/// Requests of a team, in the order of [`all`].
 pub async fn of_team(
     conn: &mut Conn,
     team: &TeamName,
@@ -82,7 +82,8 @@ pub async fn of_team(
     all(conn, state, Some(team), None, paging).await
 }
 
-/// Requests of all teams, or of those that the filters name, newest first: for platform roles only.
+/// Requests of all teams, or of those that the filters name: for platform roles only. Those that wait come oldest
+/// first, because who asked first is served first; all others newest first.
 pub async fn all(
     conn: &mut Conn,
     state: Option<RequestState>,
@@ -90,11 +91,12 @@ pub async fn all(
     offering: Option<&OfferingName>,
     paging: &Paging,
 ) -> Result<Page<Request>> {
+    let order = if state == Some(RequestState::Submitted) { Order::Up } else { Order::Down };
     Select::new("SELECT id, version, body FROM requests")
         .equals("team", team.map(TeamName::as_str))
         .equals("state", state.map(|s| word(&s)).transpose()?)
         .equals("offering", offering.map(OfferingName::as_str))
-        .page(conn, "id", Order::Down, paging, entity)
+        .page(conn, "id", order, paging, entity)
         .await
 }
 

@@ -81,9 +81,15 @@ impl App {
         teams::lock(&mut tx, team).await?;
         let offering = find(&mut tx, team, id).await?.offering;
         fleet::lock_offering(&mut tx, &offering).await?;
-        let found = find(&mut tx, team, id).await?;
+        let mut found = find(&mut tx, team, id).await?;
         let pool = fleet::find_offering(&mut tx, &offering).await?.pool;
         let pool = fleet::find_pool(&mut tx, &pool).await?;
+        let approving = word == Word::Approve && found.state == RequestState::Submitted;
+        let wish = if approving { Some(wish(&mut tx, team, &found.ask).await?) } else { None };
+        if let Some(wish) = &wish {
+            // A grant that was lowered meanwhile makes a change of it a larger wish than it was when it was written.
+            found.more = wish.more;
+        }
         let outcome = request::decide(&found, &word, ctx.actor.user, &pool.rules)
             .map_err(|e| AppError::conflict(e.to_string()))?;
         if outcome != Outcome::Unchanged {
@@ -106,6 +112,9 @@ impl App {
                 saved
             }
             Outcome::AwaitSecond => {
+                if let Some(wish) = &wish {
+                    refuse_unless_it_fits(answer(&mut tx, team, wish, self.now()).await?.decision)?;
+                }
                 let mut approved = found;
                 approved.approvals.push(approval);
                 let saved = store::requests::update(&mut tx, &approved).await?;
@@ -114,7 +123,7 @@ impl App {
                 saved
             }
             Outcome::Approve => {
-                let wish = wish(&mut tx, team, &found.ask).await?;
+                let wish = wish.ok_or_else(|| AppError::conflict("the request is decided already"))?;
                 let saved = self.promise(&mut tx, found, wish, approval).await?;
                 self.audit_by(
                     &mut tx,
@@ -141,9 +150,7 @@ impl App {
     ) -> Result<Request> {
         let now = self.now();
         let fit = answer(tx, &request.team, &wish, now).await?;
-        if let Decision::Short { shortfalls } = fit.decision {
-            return Err(AppError::short(shortfalls));
-        }
+        refuse_unless_it_fits(fit.decision)?;
         if let Some(until) = wish.until.filter(|_| wish.ends_at <= now) {
             return Err(AppError::conflict(format!(
                 "the lease would have ended on {until}; ask again with a later day"
@@ -214,5 +221,12 @@ impl App {
             request: request.id,
             version: 1,
         })
+    }
+}
+
+fn refuse_unless_it_fits(decision: Decision) -> Result<()> {
+    match decision {
+        Decision::Fits { .. } => Ok(()),
+        Decision::Short { shortfalls } => Err(AppError::short(shortfalls)),
     }
 }

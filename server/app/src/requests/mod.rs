@@ -120,7 +120,7 @@ impl App {
         self.view(tx, ctx, request, false).await
     }
 
-    /// Requests of a team, newest first.
+    /// Requests of a team: those that wait oldest first, all others newest first.
     ///
     /// # Errors
     /// When the team is not to be seen.
@@ -149,7 +149,7 @@ impl App {
         self.view(&mut conn, ctx, request, true).await
     }
 
-    /// Requests of all teams, newest first.
+    /// Requests of all teams: those that wait oldest first, all others newest first.
     ///
     /// # Errors
     /// When the actor may not see the platform.

@@ -81,7 +81,7 @@ pub(crate) async fn submit_request(
     Ok(Created(format!("/teams/{team}/requests/{}", view.request.id), Tagged(view)))
 }
 
-/// Requests of a team, newest first.
+/// Requests of a team: those that wait oldest first, all others newest first.
 #[utoipa::path(
     get, path = "/teams/{team}/requests", tag = "requests", params(("team" = TeamName, Path), OfTeam),
     responses((status = 200, body = Page<RequestView>), Refusals)
@@ -110,7 +110,7 @@ pub(crate) async fn find_request(
     Ok(Tagged(web.app.find_request(&ctx, &team, id).await?))
 }
 
-/// Requests of all teams, newest first; for platform roles.
+/// Requests of all teams, for platform roles: those that wait oldest first, all others newest first.
 #[utoipa::path(
     get, path = "/requests", tag = "requests", params(OfAll),
     responses((status = 200, body = Page<RequestView>), Refusals)
