@@ -70,7 +70,7 @@ const MODELS: [Model; 4] = [
         display: "L40S, shared by four",
         product: "NVIDIA-L40S",
         mode: Mode::Shared,
-        rules: rules(2, None),
+        rules: rules(2, Some(16)),
         nodes: 2,
         gpus: 4,
         allocatable: &[("nvidia.com/gpu.shared", 16)],
