@@ -1,5 +1,7 @@
 //! Makes a namespace what the ledger says: decide the move of each quota, plan, write, prove, write back.
 
+use std::time::Duration;
+
 use cluster::EnforceError;
 use domain::{
     api::{Enforcement, NamespaceView, ProbeAnswer},
@@ -18,6 +20,10 @@ use crate::{
     fleet,
     tenancy::{self, Placed},
 };
+
+/// Longest time for the cluster in one pass. Shorter than a job's claim, so that a slow pass with old limits cannot
+/// still write after another process has taken the job over.
+const LIMIT: Duration = Duration::from_secs(90);
 
 /// A namespace as it is to be written in this pass.
 struct Prepared {
@@ -84,7 +90,13 @@ async fn write(app: &App, prepared: &Prepared) -> std::result::Result<Vec<ProbeA
                 )));
             };
             let now = app.now();
-            match member.enforce(&desired).await {
+            let Ok(done) = tokio::time::timeout(LIMIT, member.enforce(&desired)).await else {
+                return Err(Hindrance::later(format!(
+                    "the cluster did not finish within {} s",
+                    LIMIT.as_secs()
+                )));
+            };
+            match done {
                 Ok(done) => Ok(done
                     .answers
                     .into_iter()
