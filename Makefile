@@ -42,8 +42,8 @@ fmt: ## format all Rust sources
 	cargo fmt --all
 
 bench: setup-test ## figures beside those of the peers; ARGS='--tenants 1000' for the full size
-	@$(step) 'build for the bench' cargo build --quiet --release -p gpuaas-tests --bin bench
-	@cargo run --quiet --release -p gpuaas-tests --bin bench -- $(ARGS)
+	@$(step) 'build for the bench' cargo build --quiet --profile bench-run -p gpuaas-bench
+	@cargo run --quiet --profile bench-run -p gpuaas-bench -- $(ARGS)
 
 clean: ## remove what was built and all state of the demo; the cache for many clones (.setup/lib) stays
 	cargo clean --quiet
