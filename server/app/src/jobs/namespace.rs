@@ -25,6 +25,9 @@ use crate::{
 /// still write after another process has taken the job over.
 const LIMIT: Duration = Duration::from_secs(90);
 
+/// Probes are asked again when the last answers are older than this; the regular pass comes every ten minutes.
+const PROOF_LASTS: chrono::Duration = chrono::Duration::minutes(9);
+
 /// A namespace as it is to be written in this pass.
 struct Prepared {
     cluster: Cluster,
@@ -76,43 +79,41 @@ async fn write(app: &App, prepared: &Prepared) -> std::result::Result<Vec<ProbeA
             publish(app, prepared, &desired).await?;
             Ok(vec![])
         }
-        Writer::Kubernetes => {
-            if prepared.cluster.registration != Registration::Ready {
-                return Err(Hindrance::soon(format!(
-                    "cluster {} is not registered yet",
-                    prepared.cluster.name
-                )));
-            }
-            let Some(member) = app.inner.members.get(&prepared.cluster.name) else {
-                return Err(Hindrance::soon(format!(
-                    "this process is not connected to cluster {} yet",
-                    prepared.cluster.name
-                )));
-            };
-            let now = app.now();
-            let Ok(done) = tokio::time::timeout(LIMIT, member.enforce(&desired)).await else {
-                return Err(Hindrance::later(format!(
-                    "the cluster did not finish within {} s",
-                    LIMIT.as_secs()
-                )));
-            };
-            match done {
-                Ok(done) => Ok(done
-                    .answers
-                    .into_iter()
-                    .map(|a| ProbeAnswer {
-                        layer: a.layer,
-                        asked: a.asked,
-                        refused: a.refused,
-                        text: a.text,
-                        at: now,
-                    })
-                    .collect()),
-                Err(EnforceError::Blocked { reason }) => Err(Hindrance::later(reason)),
-                Err(EnforceError::Cluster(error)) => Err(Hindrance::later(error.to_string())),
-            }
-        }
+        Writer::Kubernetes => enforce(app, prepared, &desired).await,
     }
+}
+
+async fn enforce(
+    app: &App,
+    prepared: &Prepared,
+    desired: &plan::Desired,
+) -> std::result::Result<Vec<ProbeAnswer>, Hindrance> {
+    let (cluster, now) = (&prepared.cluster, app.now());
+    if cluster.registration != Registration::Ready {
+        return Err(Hindrance::soon(format!("cluster {} is not registered yet", cluster.name)));
+    }
+    let Some(member) = app.inner.members.get(&cluster.name) else {
+        let reason = format!("this process is not connected to cluster {} yet", cluster.name);
+        return Err(Hindrance::soon(reason));
+    };
+    let proof_is_old = prepared.view.confirmed_at.is_none_or(|at| now - at > PROOF_LASTS);
+    let pass = async {
+        let done = member.enforce(desired).await?;
+        // A pass that sends nothing answers with the proof that it has; once in a while the cluster is asked again.
+        if done.sent == 0 && proof_is_old { member.prove(desired).await } else { Ok(done.answers) }
+    };
+    let Ok(answers) = tokio::time::timeout(LIMIT, pass).await else {
+        return Err(Hindrance::later(format!("the cluster did not finish within {} s", LIMIT.as_secs())));
+    };
+    let answers = answers.map_err(|error: EnforceError| Hindrance::later(error.to_string()))?;
+    let dated = answers.into_iter().map(|a| ProbeAnswer {
+        layer: a.layer,
+        asked: a.asked,
+        refused: a.refused,
+        text: a.text,
+        at: now,
+    });
+    Ok(dated.collect())
 }
 
 async fn publish(app: &App, prepared: &Prepared, desired: &plan::Desired) -> Result<()> {
