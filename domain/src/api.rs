@@ -363,6 +363,8 @@ pub struct CatalogueEntry {
     pub free: u32,
     /// Largest block that one node can give now; none where nodes are not known.
     pub largest_free_block: Option<u32>,
+    /// Is the cluster observed? False where gpuaas writes to git: figures of use are then 0 and mean nothing.
+    pub observed: bool,
 }
 
 /// A team's part of an offering, with the grants that make it.
@@ -375,6 +377,8 @@ pub struct QuotaLine {
     pub holding: Holding,
     /// Grants, not ended ones.
     pub grants: Vec<Grant>,
+    /// Is the cluster observed? False where gpuaas writes to git: figures of use are then 0 and mean nothing.
+    pub observed: bool,
 }
 
 /// What a team has (`GET /teams/{team}/quota`, team page).
@@ -443,6 +447,8 @@ pub struct GrantView {
     pub namespace: Option<NamespaceView>,
     /// Fabric partition, where it has one.
     pub partition: Option<Partition>,
+    /// Is the cluster observed? False where gpuaas writes to git: figures of use are then 0 and mean nothing.
+    pub observed: bool,
 }
 
 /// How true a namespace is.
@@ -549,6 +555,8 @@ pub struct DashboardLine {
     pub line: Line,
     /// What nodes can give.
     pub blocks: Blocks,
+    /// Is the cluster observed? False where gpuaas writes to git: figures of use are then 0 and mean nothing.
+    pub observed: bool,
 }
 
 /// Who is signed in (`GET /me`).

@@ -55,6 +55,9 @@ impl std::fmt::Display for PKey {
     }
 }
 
+/// What names of resources of partitions begin with.
+pub const RESOURCE_PREFIX: &str = "nvidia.com/sriov";
+
 /// A team's partition on the fabric of a cluster.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -88,7 +91,7 @@ impl Partition {
         reason = "a constant prefix and four hexadecimal digits are a resource name"
     )]
     pub fn resource(&self) -> ResourceName {
-        ResourceName::new(format!("nvidia.com/sriov{:04x}", self.pkey.full_member()))
+        ResourceName::new(format!("{RESOURCE_PREFIX}{:04x}", self.pkey.full_member()))
             .expect("a resource name")
     }
 

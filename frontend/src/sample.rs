@@ -146,6 +146,7 @@ fn pools() -> Vec<Pool> {
         pool("h100-ib", "north", "H100 with InfiniBand", "NVIDIA-H100-80GB-HBM3", Mode::Whole, two),
         pool("a100-mig", "north", "A100 in slices", "NVIDIA-A100-SXM4-80GB", Mode::Mig, small),
         pool("l40s", "south", "L40S, shared", "NVIDIA-L40S", Mode::Shared, small),
+        pool("lab-h200", "lab", "H200 of the laboratory", "NVIDIA-H200", Mode::Whole, two),
     ]
 }
 
@@ -206,6 +207,16 @@ fn offerings() -> Vec<Offering> {
             250,
             32,
         ),
+        offering(
+            "lab-h200",
+            "lab-h200",
+            "H200 lab",
+            "Whole GPUs of a cluster that is written through git and not observed.",
+            Kind::Whole,
+            "nvidia.com/gpu",
+            1000,
+            16,
+        ),
     ]
 }
 
@@ -215,6 +226,10 @@ fn offering_of(name: &str) -> Offering {
 
 fn pool_of(offering: &Offering) -> Pool {
     pools().into_iter().find(|p| p.name == offering.pool).unwrap()
+}
+
+fn is_observed(offering: &Offering) -> bool {
+    pool_of(offering).cluster.as_str() != "lab"
 }
 
 fn line(offering: &str) -> Line {
@@ -237,6 +252,7 @@ fn line(offering: &str) -> Line {
             ],
         ),
         "a100-1g" => (56, Some(42), 0, vec![("vision", hold(7, 7, 9, 0)), ("language", hold(38, 38, 20, 4))]),
+        "lab-h200" => (16, None, 0, vec![("robotics", hold(4, 4, 0, 0))]),
         _ => (32, None, 0, vec![("vision", hold(4, 4, 0, 0))]),
     };
     Line {
@@ -285,6 +301,7 @@ fn grants() -> Vec<Grant> {
         grant(203, "vision", "l40s-shared", (4, 1), false, GrantState::Applying, 20),
         grant(205, "language", "h100", (1, 8), true, GrantState::Enforced, 60),
         grant(206, "language", "a100-1g", (38, 1), false, GrantState::Enforced, 12),
+        grant(208, "robotics", "lab-h200", (1, 4), false, GrantState::Published, 40),
         grant(207, "robotics", "h100", (2, 2), false, GrantState::Enforced, 30),
     ]
 }
@@ -564,6 +581,7 @@ impl Backend for Sample {
                     limit: line.capacity.limit(),
                     free: line.free(),
                     largest_free_block: (!blocks.sizes.is_empty()).then(|| blocks.largest_free()),
+                    observed: is_observed(&offering),
                     offering,
                 }
             })
@@ -577,7 +595,8 @@ impl Backend for Sample {
             .filter_map(|offering| {
                 let holding = *line(offering.name.as_str()).holdings.get(name)?;
                 let grants = grants().into_iter().filter(|g| g.team == *name && g.offering == offering.name);
-                Some(QuotaLine { holding, grants: grants.collect(), offering })
+                let observed = is_observed(&offering);
+                Some(QuotaLine { holding, grants: grants.collect(), offering, observed })
             })
             .collect();
         Ok(TeamQuota {
@@ -621,12 +640,14 @@ impl Backend for Sample {
         let enforcement = match (&grant.blocked, grant.state) {
             (Some(reason), _) => Enforcement::Blocked { reason: reason.clone() },
             (None, GrantState::Enforced) => Enforcement::Enforced,
+            (None, GrantState::Published) => Enforcement::Published,
             (None, _) => Enforcement::Applying,
         };
         Ok(GrantView {
             holding: line(offering.name.as_str()).holdings.get(name).copied().unwrap_or_default(),
             namespace: Some(namespace(name, &grant.cluster, enforcement)),
             partition: grant.partition.then(|| partition(name)),
+            observed: is_observed(&offering),
             grant,
             offering,
         })
@@ -675,6 +696,7 @@ impl Backend for Sample {
                     pool: pool_of(&offering),
                     line: line(offering.name.as_str()),
                     blocks: blocks(offering.name.as_str()),
+                    observed: is_observed(&offering),
                     offering,
                 })
                 .collect(),
@@ -735,12 +757,12 @@ impl Backend for Sample {
 
     async fn nodes(&self, actor: &Actor, cluster: &ClusterName, _part: &Part) -> Read<Page<Node>> {
         guard(actor, Action::ReadPlatform, None)?;
-        if cluster.as_str() != "north" {
+        if cluster.as_str() == "south" {
             return Ok(all(vec![]));
         }
         let node = |n: u32, used: u32, ready: bool| Node {
             cluster: cluster.clone(),
-            name: format!("gpu-{n:02}.north"),
+            name: format!("gpu-{n:02}.{cluster}"),
             labels: BTreeMap::from([(
                 "nvidia.com/gpu.product".to_owned(),
                 "NVIDIA-H100-80GB-HBM3".to_owned(),
@@ -748,10 +770,14 @@ impl Backend for Sample {
             allocatable: BTreeMap::from([
                 ("nvidia.com/gpu".to_owned().try_into().unwrap(), 8),
                 ("nvidia.com/sriov8001".to_owned().try_into().unwrap(), 8),
+                ("nvidia.com/sriov8002".to_owned().try_into().unwrap(), 8),
             ]),
             used: BTreeMap::from([("nvidia.com/gpu".to_owned().try_into().unwrap(), used)]),
             ready,
         };
+        if cluster.as_str() == "lab" {
+            return Ok(all(vec![node(1, 0, true)]));
+        }
         let items = vec![node(1, 8, true), node(2, 6, true), node(3, 0, false), node(4, 2, true)];
         Ok(Page { items, next: Some("gpu-04.north".to_owned()) })
     }

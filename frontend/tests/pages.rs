@@ -277,3 +277,35 @@ async fn the_theme_of_the_cookie_is_in_the_first_byte() {
     let (_, html) = html(page).await;
     assert!(html.starts_with("<!DOCTYPE html><html lang=\"en\" data-theme=\"dark\">"), "{}", &html[..80]);
 }
+
+#[tokio::test]
+async fn where_use_is_not_observed_no_page_pretends_to_know_it() {
+    let (_, team) = get(sample::admin(), "/teams/robotics").await;
+    assert!(team.contains("The team holds 4 × H100 and 4 × H200 lab."));
+    assert!(team.contains("Free to use now: 4 × H100. Use of H200 lab is not observed."), "{team}");
+    assert!(team.contains("4 × H200 lab granted: 4 granted"));
+
+    let (_, home) = get(sample::admin(), "/").await;
+    assert!(home.contains("4 granted; use is not observed") && home.contains("0 of 4 in use"));
+
+    let (_, dashboard) = get(sample::admin(), "/admin").await;
+    assert!(dashboard.contains("16 × H200 lab in all: 4 granted, 12 free"), "granted and free are the capacity");
+    assert!(dashboard.contains("the use of 4 is not observed"));
+    assert!(dashboard.contains("0, and 4 not observed"), "the team's row");
+
+    let (_, catalogue) = get(sample::admin(), "/catalogue").await;
+    assert!(catalogue.contains("16 × H200 lab in all: 4 granted, 12 free"));
+
+    let (_, fleet) = get(sample::admin(), "/admin/fleet?cluster=lab").await;
+    let nodes = &fleet[fleet.find("Nodes of Laboratory").unwrap()..];
+    assert!(nodes.contains("not observed") && nodes.contains("8 nvidia.com/gpu"));
+    assert!(!nodes.contains("in use") && !nodes.contains(">ready<"), "{nodes}");
+    assert!(fleet.contains("written to git"));
+}
+
+#[tokio::test]
+async fn fabric_resources_of_a_node_are_one_line() {
+    let (_, fleet) = get(sample::admin(), "/admin/fleet?cluster=north").await;
+    assert!(fleet.contains("Fabric: 0 of 16 virtual functions in use, in 2 partition slots"));
+    assert!(!fleet.contains("nvidia.com/sriov8001"));
+}

@@ -47,10 +47,11 @@ impl CatalogueData {
 /// Given and free, of what may be promised.
 fn free_bar(entry: &CatalogueEntry) -> Bar {
     let unit = entry.offering.display.as_str();
+    let (class, word) = if entry.observed { ("running", t::GIVEN) } else { ("idle", t::GRANTED_LOW) };
     Bar {
         title: t::bar_of_offering(unit),
         segments: vec![
-            Segment { class: "running", word: t::GIVEN, amount: entry.limit.saturating_sub(entry.free) },
+            Segment { class, word, amount: entry.limit.saturating_sub(entry.free) },
             Segment { class: "free", word: t::FREE, amount: entry.free },
         ],
         total: t::capacity(entry.limit, unit),
@@ -72,8 +73,11 @@ fn card(entry: &CatalogueEntry, teams: &[&Team]) -> AnyView {
         (t::FABRIC, if offering.partition { t::PARTITION_POSSIBLE } else { t::NO_PARTITION }.into_any()),
         (t::RULES, t::rules(&entry.pool.rules).into_any()),
     ];
-    if let Some(block) = entry.largest_free_block.filter(|_| entry.free > 0) {
+    if let Some(block) = entry.largest_free_block.filter(|_| entry.free > 0 && entry.observed) {
         rows.insert(0, (t::LARGEST_BLOCK, block.to_string().into_any()));
+    }
+    if !entry.observed {
+        rows.push((t::USE, t::UNSEEN.into_any()));
     }
     panel(view! {
         <div class="flex flex-wrap items-baseline justify-between gap-x-4">

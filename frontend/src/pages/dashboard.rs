@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use domain::{
     api::{Dashboard, DashboardLine},
-    fleet::Offering,
     ledger::Holding,
     name::TeamName,
     people::Actor,
@@ -20,7 +19,7 @@ use crate::{
     text as t,
     ui::{
         Level, alert, bar, cell, day, empty, enforcement_badge, head, kind_mark, line_bar, link_button,
-        moment, num, panel, section, table,
+        moment, num, panel, promised_bar, section, table,
     },
 };
 
@@ -64,21 +63,30 @@ impl DashboardData {
         let sum = |of: fn(&DashboardLine) -> u32| {
             worth(self.dashboard.lines.iter().map(|line| (&line.offering, of(line))))
         };
+        let seen = |l: &DashboardLine, n: u32| if l.observed { n } else { 0 };
+        let sum_seen = |of: fn(&DashboardLine) -> u32| {
+            worth(self.dashboard.lines.iter().map(|line| (&line.offering, seen(line, of(line)))))
+        };
+        let used = self.dashboard.lines.iter().any(|l| l.observed).then(|| {
+            let idle = |l: &DashboardLine| l.line.holdings.values().map(|h| h.unused()).sum();
+            (sum_seen(|l| l.line.running()), sum_seen(idle))
+        });
+        let unseen = self.dashboard.lines.iter().any(|l| !l.observed && l.line.granted() > 0);
+        let unseen = unseen.then(|| sum(|l| if l.observed { 0 } else { l.line.granted() }));
         t::dashboard_sentence(
             &sum(|l| l.line.granted()),
             &sum(|l| l.line.capacity.limit()),
-            &sum(|l| l.line.running()),
-            &sum(|l| l.line.holdings.values().map(|h| h.unused()).sum()),
+            (used, unseen),
             self.dashboard.waiting,
         )
     }
 
     fn teams(&self, page: &PageContext) -> AnyView {
-        let mut teams: BTreeMap<&TeamName, Vec<(&Offering, Holding)>> = BTreeMap::new();
+        let mut teams: BTreeMap<&TeamName, Vec<Held<'_>>> = BTreeMap::new();
         for line in &self.dashboard.lines {
             for (team, holding) in &line.line.holdings {
                 if holding.taken() > 0 {
-                    teams.entry(team).or_default().push((&line.offering, *holding));
+                    teams.entry(team).or_default().push((line, *holding));
                 }
             }
         }
@@ -166,15 +174,20 @@ impl DashboardData {
     }
 }
 
-fn milli(held: &[(&Offering, Holding)]) -> u64 {
-    held.iter().map(|(o, h)| u64::from(o.effective_milli) * u64::from(h.taken())).sum()
+/// What a team has of an offering.
+type Held<'a> = (&'a DashboardLine, Holding);
+
+fn milli(held: &[Held<'_>]) -> u64 {
+    held.iter().map(|(l, h)| u64::from(l.offering.effective_milli) * u64::from(h.taken())).sum()
 }
 
 fn line(entry: &DashboardLine) -> AnyView {
     let unit = entry.offering.display.to_string();
     let reserved = entry.line.reserved();
     let reserved = (reserved > 0).then(|| t::still_held(reserved, &unit));
-    let block = if entry.blocks.sizes.is_empty() {
+    let block = if !entry.observed {
+        t::USE_UNKNOWN_LOW.to_owned()
+    } else if entry.blocks.sizes.is_empty() {
         t::NO_NODES.to_owned()
     } else {
         format!("{}: {}", t::LARGEST_FREE, entry.blocks.largest_free())
@@ -184,27 +197,43 @@ fn line(entry: &DashboardLine) -> AnyView {
             .into_iter()
             .flatten()
             .collect();
+    let picture =
+        if entry.observed { line_bar(&unit, &entry.line) } else { promised_bar(&unit, &entry.line) };
     panel(view! {
         <div class="mb-3 flex flex-wrap items-baseline justify-between gap-x-4 gap-y-1">
             <h2>{unit.clone()}</h2>
             {kind_mark(&entry.offering.kind)}
         </div>
-        {bar(&line_bar(&unit, &entry.line))}
+        {bar(&picture)}
         <p class="quiet mt-2 text-sm">{notes.join(" · ")}</p>
     })
 }
 
-fn team_row(team: &TeamName, held: &[(&Offering, Holding)]) -> AnyView {
-    let sum = |of: fn(Holding) -> u32| worth(held.iter().map(|(o, h)| (*o, of(*h))));
-    let grants: Vec<_> = held.iter().map(|(o, h)| t::amount(h.granted, o.display.as_str())).collect();
+fn team_row(team: &TeamName, held: &[Held<'_>]) -> AnyView {
+    let sum = |of: &dyn Fn(&DashboardLine, Holding) -> u32| {
+        worth(held.iter().map(|(l, h)| (&l.offering, of(l, *h))))
+    };
+    let unseen = held.iter().any(|(l, h)| !l.observed && h.granted > 0);
+    let of_use = |of: fn(Holding) -> u32| {
+        if held.iter().all(|(l, _)| !l.observed) {
+            return t::UNSEEN.to_owned();
+        }
+        let seen = sum(&|l, h| if l.observed { of(h) } else { 0 });
+        if !unseen {
+            return seen;
+        }
+        t::partly_observed(&seen, &sum(&|l, h| if l.observed { 0 } else { h.granted }))
+    };
+    let grants: Vec<_> =
+        held.iter().map(|(l, h)| t::amount(h.granted, l.offering.display.as_str())).collect();
     let href = format!("/teams/{team}");
     view! {
         <tr>
             {cell(t::TEAM, view! { <a class="a font-medium" href=href>{team.to_string()}</a> })}
             {cell(t::GRANTS, grants.join(", "))}
-            {num(t::GRANTED, sum(|h| h.granted))}
-            {num(t::IN_USE, sum(Holding::used))}
-            {num(t::IDLE, sum(Holding::unused))}
+            {num(t::GRANTED, sum(&|_, h| h.granted))}
+            {num(t::IN_USE, of_use(Holding::used))}
+            {num(t::IDLE, of_use(Holding::unused))}
         </tr>
     }
     .into_any()

@@ -2,8 +2,9 @@
 
 use domain::{
     api::Page,
-    fleet::{Cluster, Node, Offering, Pool, Registration},
+    fleet::{Cluster, Node, Offering, Pool, Registration, Writer},
     people::Actor,
+    resource::ResourceName,
 };
 use leptos::prelude::*;
 
@@ -50,9 +51,19 @@ impl FleetData {
 
     pub(crate) fn show(self, page: &PageContext) -> Content {
         let ready: Vec<_> = self.clusters.iter().filter(|c| c.registration == Registration::Ready).collect();
-        let shown: Vec<_> = self.nodes.iter().flat_map(|(_, nodes)| &nodes.items).collect();
+        let nodes = |observed: bool| {
+            let clusters = self.nodes.iter().filter(move |(cluster, _)| is_observed(cluster) == observed);
+            clusters.flat_map(|(_, nodes)| &nodes.items).collect::<Vec<_>>()
+        };
+        let (shown, imported) = (nodes(true), nodes(false));
         let down: Vec<_> = shown.iter().filter(|node| !node.ready).collect();
-        let sentence = t::fleet_sentence(len(&self.clusters), len(&ready), len(&shown), len(&down));
+        let sentence = t::fleet_sentence(
+            len(&self.clusters),
+            len(&ready),
+            len(&shown),
+            len(&down),
+            len(&imported),
+        );
         let lists = if self.clusters.is_empty() {
             empty(t::FLEET_EMPTY, ().into_any())
         } else {
@@ -81,12 +92,21 @@ impl FleetData {
                     Registration::Blocked { reason } => Some(reason.clone()),
                 };
                 let note = note.map(|text| view! { <p class="quiet mt-1 text-sm">{text}</p> });
-                let seen =
-                    cluster.observed_at.map_or_else(|| t::NOT_OBSERVED.into_any(), |at| moment(page.now, at));
+                // A cluster that is written to git has a time of its own making here, not of a look at it.
+                let seen = cluster
+                    .observed_at
+                    .filter(|_| is_observed(cluster))
+                    .map_or_else(|| t::NOT_OBSERVED.into_any(), |at| moment(page.now, at));
+                let state = match &cluster.registration {
+                    Registration::Ready if !is_observed(cluster) => {
+                        badge(Tone::Plain, Icon::Up, t::WRITTEN_TO_GIT)
+                    }
+                    other => registration_badge(other),
+                };
                 view! {
                     <tr>
                         {cell(t::CLUSTER, two(cluster.display.to_string(), cluster.name.to_string()))}
-                        {cell(t::STATE, view! { {registration_badge(&cluster.registration)} {note} })}
+                        {cell(t::STATE, view! { {state} {note} })}
                         {cell(t::WRITER, t::writer(cluster.writer))}
                         {num(t::SLOTS, cluster.fabric_slots.to_string())}
                         {cell(t::OBSERVED, seen)}
@@ -147,6 +167,11 @@ impl FleetData {
     }
 }
 
+/// Does the cluster report what is there and what is used?
+fn is_observed(cluster: &Cluster) -> bool {
+    cluster.writer == Writer::Kubernetes
+}
+
 /// A name for people with the key below it.
 fn two(display: String, key: String) -> AnyView {
     let key = (key != display)
@@ -159,7 +184,7 @@ fn nodes_of(page: &PageContext, cluster: &Cluster, nodes: &Page<Node>) -> AnyVie
     if nodes.items.is_empty() {
         return section(title, view! { <p class="quiet">{t::NODES_EMPTY}</p> });
     }
-    let rows = nodes.items.iter().map(node_row).collect();
+    let rows = nodes.items.iter().map(|node| node_row(node, is_observed(cluster))).collect();
     let list = table(title.clone(), &[t::NODE, t::STATE, t::MODEL, t::USE], rows);
     // The pager of one cluster must name the cluster.
     let mut of_cluster = page.clone();
@@ -170,37 +195,31 @@ fn nodes_of(page: &PageContext, cluster: &Cluster, nodes: &Page<Node>) -> AnyVie
     section(title, view! { {list} {pager(&of_cluster, nodes.next.clone())} })
 }
 
-fn node_row(node: &Node) -> AnyView {
-    let state = if node.ready {
+fn node_row(node: &Node, observed: bool) -> AnyView {
+    let state = if !observed {
+        badge(Tone::Plain, Icon::Up, t::NOT_OBSERVED)
+    } else if node.ready {
         badge(Tone::Good, Icon::Check, t::READY)
     } else {
         badge(Tone::Bad, Icon::Cross, t::NOT_READY)
     };
     let model = node.labels.get("nvidia.com/gpu.product").cloned().unwrap_or_default();
-    let uses: Vec<_> = node
-        .allocatable
-        .iter()
-        .filter(|(_, all)| **all > 0)
+    let there = || node.allocatable.iter().filter(|(_, all)| **all > 0);
+    let mut uses: Vec<_> = there()
+        .filter(|(resource, _)| !is_fabric(resource))
         .map(|(resource, all)| {
             let used = node.used.get(resource).copied().unwrap_or_default();
-            let text = t::used_of(used, *all, resource.as_str());
-            let picture = Bar {
-                title: format!("{resource}, {}", node.name),
-                segments: vec![
-                    Segment { class: "running", word: t::IN_USE_LOW, amount: used.min(*all) },
-                    Segment { class: "free", word: t::FREE, amount: all.saturating_sub(used) },
-                ],
-                total: text.clone(),
-                beyond: 0,
-            };
-            view! {
-                <div class="not-last:mb-1.5 sm:min-w-56">
-                    <p class="text-[0.8125rem]">{text}</p>
-                    {slim_bar(&picture)}
-                </div>
-            }
+            resource_use(&node.name, resource.as_str(), observed.then_some(used), *all)
         })
         .collect();
+    let fabric: Vec<_> = there().filter(|(resource, _)| is_fabric(resource)).collect();
+    if !fabric.is_empty() {
+        let sum = |amounts: &mut dyn Iterator<Item = u32>| amounts.fold(0, u32::saturating_add);
+        let all = sum(&mut fabric.iter().map(|(_, all)| **all));
+        let used = sum(&mut fabric.iter().filter_map(|(resource, _)| node.used.get(*resource).copied()));
+        let text = t::fabric_use(observed.then_some(used), all, len(&fabric));
+        uses.push(view! { <p class="text-[0.8125rem]">{text}</p> }.into_any());
+    }
     view! {
         <tr>
             {cell(t::NODE, node.name.clone())}
@@ -208,6 +227,35 @@ fn node_row(node: &Node) -> AnyView {
             {cell(t::MODEL, model)}
             {cell(t::USE, uses)}
         </tr>
+    }
+    .into_any()
+}
+
+/// Virtual functions of a partition: there are many resources of them on a node, and most are of no use to look at.
+fn is_fabric(resource: &ResourceName) -> bool {
+    resource.as_str().starts_with(domain::fabric::RESOURCE_PREFIX)
+}
+
+/// How much of a resource a node has, and how much of it is used, where that is known.
+fn resource_use(node: &str, resource: &str, used: Option<u32>, all: u32) -> AnyView {
+    let Some(used) = used else {
+        return view! { <p class="text-[0.8125rem]">{t::there_are(all, resource)}</p> }.into_any();
+    };
+    let text = t::used_of(used, all, resource);
+    let picture = Bar {
+        title: format!("{resource}, {node}"),
+        segments: vec![
+            Segment { class: "running", word: t::IN_USE_LOW, amount: used.min(all) },
+            Segment { class: "free", word: t::FREE, amount: all.saturating_sub(used) },
+        ],
+        total: text.clone(),
+        beyond: 0,
+    };
+    view! {
+        <div class="not-last:mb-1.5 sm:min-w-56">
+            <p class="text-[0.8125rem]">{text}</p>
+            {slim_bar(&picture)}
+        </div>
     }
     .into_any()
 }

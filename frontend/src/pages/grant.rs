@@ -11,15 +11,15 @@ use domain::{
 };
 use leptos::prelude::*;
 
-use super::{may, team_trail};
+use super::{may, of_team, team_trail};
 use crate::{
     backend::Read,
     context::PageContext,
     frame::Content,
     text as t,
     ui::{
-        Form, Icon, Input, Level, Tone, alert, back_link, bar, button, day, facts, grant_badge, head, icon,
-        input, kind_mark, link_button, moment, panel, post_form, quota_bar, section, summary,
+        Form, Icon, Input, Level, Tone, alert, back_link, button, day, facts, grant_badge, head, icon,
+        input, kind_mark, link_button, moment, panel, post_form, section, summary,
     },
 };
 
@@ -71,7 +71,7 @@ impl GrantData {
                 {panel(self.facts(page))}
                 {panel(view! { <h2 class="mb-3">{t::LAYERS}</h2> {self.ladder(page)} })}
             </div>
-            {section(t::WHOLE_OFFERING, panel(bar(&quota_bar(unit, self.view.holding))))}
+            {section(t::WHOLE_OFFERING, panel(of_team(unit, self.view.holding, self.view.observed)))}
             {self.give_back(page)}
         };
         Content { title, trail: team_trail(&self.team), body: body.into_any() }

@@ -14,7 +14,7 @@ use crate::{
     context::PageContext,
     frame::Content,
     text as t,
-    ui::{back_link, cell, empty, head, link_button, moment, panel, quota_bar, section, slim_bar, table},
+    ui::{back_link, cell, empty, granted_bar, head, link_button, moment, panel, quota_bar, section, slim_bar, table},
 };
 
 /// Leases that end within so many days are told on the first page.
@@ -139,13 +139,18 @@ fn team_card(quota: &TeamQuota) -> AnyView {
         .iter()
         .map(|line| {
             let unit = line.offering.display.as_str();
+            let (figures, picture) = if line.observed {
+                (t::in_use(line.holding.used(), line.holding.granted), quota_bar(unit, line.holding))
+            } else {
+                (t::granted_unobserved(line.holding.granted), granted_bar(unit, line.holding))
+            };
             view! {
                 <li>
                     <div class="mb-1 flex justify-between gap-3 text-sm">
                         <span class="min-w-0 [overflow-wrap:anywhere]">{unit.to_owned()}</span>
-                        <span class="quiet whitespace-nowrap">{t::in_use(line.holding.used(), line.holding.granted)}</span>
+                        <span class="quiet text-right">{figures}</span>
                     </div>
-                    {slim_bar(&quota_bar(unit, line.holding))}
+                    {slim_bar(&picture)}
                 </li>
             }
         })

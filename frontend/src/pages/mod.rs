@@ -39,14 +39,30 @@ use domain::{
     api::CatalogueEntry,
     authz::{Action, Verdict, authorize},
     fleet::Offering,
+    ledger::Holding,
     name::TeamName,
     people::{Actor, Team},
     request::Request,
 };
+use leptos::prelude::*;
+
+use crate::ui::{bar, granted_bar, quota_bar};
 
 /// May the actor do it to the team? Only decides what is shown; the use-case decides for itself.
 pub(crate) fn may(actor: Option<&Actor>, action: Action, team: Option<&TeamName>) -> bool {
     actor.is_some_and(|actor| authorize(actor, action, team) == Verdict::Allow)
+}
+
+/// A team's part of an offering, drawn; where nobody observes use, that is said in place of figures.
+fn of_team(unit: &str, holding: Holding, observed: bool) -> AnyView {
+    if observed {
+        return bar(&quota_bar(unit, holding));
+    }
+    view! {
+        {bar(&granted_bar(unit, holding))}
+        <p class="quiet mt-2 text-sm">{crate::text::USE_UNKNOWN}</p>
+    }
+    .into_any()
 }
 
 /// Breadcrumbs of a page below a team.

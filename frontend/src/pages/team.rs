@@ -11,15 +11,15 @@ use domain::{
 };
 use leptos::prelude::*;
 
-use super::may;
+use super::{may, of_team};
 use crate::{
     backend::Read,
     context::PageContext,
     frame::Content,
     text as t,
     ui::{
-        Level, alert, back_link, bar, cell, day, empty, facts, grant_badge, head, kind_mark, link_button,
-        moment, panel, quota_bar, section, table,
+        Level, alert, back_link, cell, day, empty, facts, grant_badge, head, kind_mark, link_button,
+        moment, panel, section, table,
     },
 };
 
@@ -66,7 +66,10 @@ impl TeamData {
             .lines
             .iter()
             .filter(|line| line.holding.granted > 0)
-            .map(|l| (l.holding.used(), l.holding.granted, l.offering.display.to_string()))
+            .map(|l| {
+                let used = l.observed.then(|| l.holding.used());
+                (used, l.holding.granted, l.offering.display.to_string())
+            })
             .collect();
         let first = self
             .quota
@@ -92,7 +95,7 @@ impl TeamData {
                 <h2>{unit.clone()}</h2>
                 {kind_mark(&line.offering.kind)}
             </div>
-            {bar(&quota_bar(&unit, line.holding))}
+            {of_team(&unit, line.holding, line.observed)}
             {over}
             <ul class="mt-4 grid divide-y divide-base-300 border-t border-base-300">{grants}</ul>
         })

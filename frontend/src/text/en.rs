@@ -274,6 +274,9 @@ mod server {
     pub(crate) const GRANTED_IDLE: &str = "granted, not used";
     pub(crate) const UNMANAGED: &str = "outside team namespaces";
     pub(crate) const OVER_GRANT: &str = "above the grant";
+    pub(crate) const GRANTED_LOW: &str = "granted";
+    pub(crate) const USE_UNKNOWN: &str = "Use is not observed: gpuaas writes to git and does not see the cluster.";
+    pub(crate) const USE_UNKNOWN_LOW: &str = "use is not observed";
     pub(crate) const GIVEN: &str = "given or in use";
     pub(crate) fn bar_of_team(unit: &str) -> String {
         format!("{unit} of this team")
@@ -339,6 +342,9 @@ mod server {
     pub(crate) fn in_use(used: u32, granted: u32) -> String {
         format!("{used} of {granted} in use")
     }
+    pub(crate) fn granted_unobserved(granted: u32) -> String {
+        format!("{granted} granted; {USE_UNKNOWN_LOW}")
+    }
 
     // Catalogue.
     pub(crate) fn catalogue_sentence(free: u32, all: u32) -> String {
@@ -387,9 +393,10 @@ mod server {
 
     // Team.
     pub(crate) const REQUEST_GPUS: &str = "Request GPUs";
-    /// Holdings are (used, granted, unit); the end is that of the grant that ends first.
+    /// Holdings are (used, granted, unit), without used where nobody observes it; the end is that of the grant that
+    /// ends first.
     pub(crate) fn team_sentence(
-        held: &[(u32, u32, String)],
+        held: &[(Option<u32>, u32, String)],
         ends: Option<(u32, String, Timestamp)>,
     ) -> String {
         if held.is_empty() {
@@ -398,15 +405,26 @@ mod server {
         let all: Vec<_> = held.iter().map(|(_, granted, unit)| amount(*granted, unit)).collect();
         let free: Vec<_> = held
             .iter()
-            .filter(|(used, granted, _)| granted > used)
-            .map(|(used, granted, unit)| amount(granted - used, unit))
+            .filter_map(|(used, granted, unit)| {
+                let free = granted.checked_sub((*used)?).filter(|free| *free > 0)?;
+                Some(amount(free, unit))
+            })
             .collect();
+        let unseen: Vec<_> =
+            held.iter().filter(|(used, ..)| used.is_none()).map(|(.., unit)| unit.clone()).collect();
         let mut text = format!("The team holds {}. ", join(&all));
-        text.push_str(&if free.is_empty() {
-            "Nothing of it is free to use.".to_owned()
+        if unseen.len() == held.len() {
+            text.push_str("Use is not observed.");
         } else {
-            format!("Free to use now: {}.", join(&free))
-        });
+            text.push_str(&if free.is_empty() {
+                "Nothing of it is free to use.".to_owned()
+            } else {
+                format!("Free to use now: {}.", join(&free))
+            });
+            if !unseen.is_empty() {
+                text.push_str(&format!(" Use of {} is not observed.", join(&unseen)));
+            }
+        }
         if let Some((n, unit, at)) = ends {
             let last = date(domain::request::last_day(at));
             text.push_str(&format!(" Next to end: {}, after {last}.", amount(n, &unit)));
@@ -689,11 +707,12 @@ mod server {
     }
 
     // Dashboard.
+    /// `seen` is what runs, what is granted and not used, and how much is granted where nobody observes use; the first
+    /// two are none where no offering is observed, the last where each is.
     pub(crate) fn dashboard_sentence(
         granted: &str,
         all: &str,
-        running: &str,
-        idle: &str,
+        (used, unseen): (Option<(String, String)>, Option<String>),
         waiting: u32,
     ) -> String {
         let waits = match waiting {
@@ -701,9 +720,17 @@ mod server {
             1 => "1 request waits".to_owned(),
             n => format!("{n} requests wait"),
         };
-        format!(
-            "{granted} of {all} effective GPUs are granted, {running} run, {idle} are granted but not used; {waits}."
-        )
+        let mut text = format!("{granted} of {all} effective GPUs are granted");
+        match (used, unseen) {
+            (None, _) => text.push_str("; their use is not observed"),
+            (Some((running, idle)), unseen) => {
+                text.push_str(&format!(", {running} run, {idle} are granted but not used"));
+                if let Some(unseen) = unseen {
+                    text.push_str(&format!(", the use of {unseen} is not observed"));
+                }
+            }
+        }
+        format!("{text}; {waits}.")
     }
     pub(crate) const DASHBOARD_EMPTY_SENTENCE: &str =
         "There is no offering yet, so nothing can be asked for.";
@@ -722,6 +749,10 @@ mod server {
     pub(crate) const IN_USE_LOW: &str = "in use";
     pub(crate) const EFFECTIVE_MEANING: &str =
         "Effective GPUs: a slice or a share counts as the larger of its part of compute and of memory.";
+    /// A figure of use, and how much is granted where use is not observed.
+    pub(crate) fn partly_observed(seen: &str, unseen: &str) -> String {
+        format!("{seen}, and {unseen} not observed")
+    }
     pub(crate) fn more_teams(n: u32) -> String {
         format!("Show all {n} teams")
     }
@@ -748,15 +779,22 @@ mod server {
     pub(crate) const NEVER: &str = "never";
 
     // Fleet.
-    pub(crate) fn fleet_sentence(clusters: u32, ready: u32, nodes: u32, down: u32) -> String {
+    /// `nodes` and `down` are of observed clusters; `imported` are nodes of the others, of which nobody knows the state.
+    pub(crate) fn fleet_sentence(clusters: u32, ready: u32, nodes: u32, down: u32, imported: u32) -> String {
         if clusters == 0 {
             return "There is no cluster yet.".to_owned();
         }
         let mut text = format!("{}, {ready} ready; ", count(clusters, "cluster", "clusters"));
         text.push_str(&match down {
+            _ if nodes == 0 && imported > 0 => {
+                return format!("{text}{} imported, not observed.", count(imported, "node", "nodes"));
+            }
             0 => format!("{} shown, all ready.", count(nodes, "node", "nodes")),
             d => format!("{} shown, {d} not ready.", count(nodes, "node", "nodes")),
         });
+        if imported > 0 {
+            text.push_str(&format!(" {} imported, not observed.", count(imported, "more is", "more are")));
+        }
         text
     }
     pub(crate) const FLEET_EMPTY: &str =
@@ -781,6 +819,17 @@ mod server {
     }
     pub(crate) const NODES_EMPTY: &str =
         "No node is known: the cluster is not observed, and none was imported.";
+    pub(crate) const WRITTEN_TO_GIT: &str = "written to git";
+    pub(crate) fn there_are(all: u32, resource: &str) -> String {
+        format!("{all} {resource}")
+    }
+    pub(crate) fn fabric_use(used: Option<u32>, all: u32, resources: u32) -> String {
+        let of = count(resources, "partition slot", "partition slots");
+        match used {
+            Some(used) => format!("Fabric: {used} of {all} virtual functions in use, in {of}"),
+            None => format!("Fabric: {all} virtual functions in {of}"),
+        }
+    }
     pub(crate) fn used_of(used: u32, all: u32, resource: &str) -> String {
         format!("{used} of {all} {resource} in use")
     }

@@ -167,6 +167,26 @@ pub(crate) fn quota_bar(unit: &str, holding: Holding) -> Bar {
     }
 }
 
+/// A team's part of an offering whose use nobody reports: only what is granted is known.
+pub(crate) fn granted_bar(unit: &str, holding: Holding) -> Bar {
+    Bar {
+        title: t::bar_of_team(unit),
+        segments: vec![part("idle", t::GRANTED_LOW, holding.granted)],
+        total: t::granted(holding.granted, unit),
+        beyond: 0,
+    }
+}
+
+/// An offering whose use nobody reports: capacity = granted + free − deficit.
+pub(crate) fn promised_bar(unit: &str, line: &Line) -> Bar {
+    Bar {
+        title: t::bar_of_offering(unit),
+        segments: vec![part("idle", t::GRANTED_LOW, line.granted()), part("free", t::FREE, line.free())],
+        total: t::capacity(line.capacity.limit(), unit),
+        beyond: line.deficit(),
+    }
+}
+
 /// An offering: capacity = running + pending + granted and idle + unmanaged + still held + free − deficit.
 pub(crate) fn line_bar(unit: &str, line: &Line) -> Bar {
     let running = line.running();
@@ -220,5 +240,18 @@ mod tests {
         let amounts: Vec<_> = line_bar("H100", &line).segments.iter().map(|s| s.amount).collect();
         assert_eq!(amounts, [11, 2, 4, 1, 6]);
         assert_eq!(amounts.iter().sum::<u32>(), line.capacity.limit());
+    }
+
+    #[test]
+    fn what_is_granted_and_what_is_free_make_the_capacity_where_use_is_not_observed() {
+        let holding = Holding { granted: 12, held: 16, running: 0, pending: 0, charged: 0 };
+        let line = Line {
+            capacity: domain::ledger::Capacity { declared: 24, observed: None, overcommit_percent: 100 },
+            unmanaged: 0,
+            holdings: [("vision".parse().unwrap(), holding)].into(),
+        };
+        let amounts: Vec<_> = promised_bar("H100", &line).segments.iter().map(|s| s.amount).collect();
+        assert_eq!(amounts, [12, 12]);
+        assert!(granted_bar("H100", holding).words().ends_with(": 12 granted"));
     }
 }

@@ -20,7 +20,7 @@ pub(crate) use icon::{Icon, icon};
 #[cfg(feature = "ssr")]
 pub(crate) use {
     badge::{Tone, badge, enforcement_badge, grant_badge, kind_mark, registration_badge, request_badge},
-    bar::{Bar, Segment, bar, line_bar, quota_bar, slim_bar},
+    bar::{Bar, Segment, bar, granted_bar, line_bar, promised_bar, quota_bar, slim_bar},
     block::{Level, alert, back_link, empty, facts, head, link_button, panel, section},
     form::{Choice, Form, Input, button, input, post_form, select, summary, textarea},
     table::{cell, encode, num, pager, table},

@@ -186,7 +186,9 @@ async fn find(conn: &mut Conn, team: &TeamName, id: GrantId) -> Result<Grant> {
 async fn view(conn: &mut Conn, grant: Grant) -> Result<GrantView> {
     let offering = fleet::find_offering(conn, &grant.offering).await?;
     let line = store::ledger::line(conn, &grant.offering).await?.unwrap_or_default();
+    let cluster = fleet::find_cluster(conn, &grant.cluster).await?;
     Ok(GrantView {
+        observed: cluster.writer == Writer::Kubernetes,
         holding: line.holdings.get(&grant.team).copied().unwrap_or_default(),
         namespace: store::namespaces::find(conn, &grant.cluster, &grant.namespace).await?,
         partition: if grant.partition {

@@ -38,17 +38,17 @@ impl App {
         for offering in grants.keys() {
             holdings.entry(offering.clone()).or_default();
         }
+        let observed = fleet::observed(&mut conn).await?;
         let mut lines = vec![];
         for (offering, holding) in holdings {
             let grants = grants.remove(&offering).unwrap_or_default();
             if grants.is_empty() && holding.ceiling() == 0 && holding.granted == 0 {
                 continue;
             }
-            lines.push(QuotaLine {
-                offering: fleet::find_offering(&mut conn, &offering).await?,
-                holding,
-                grants,
-            });
+            let offering = fleet::find_offering(&mut conn, &offering).await?;
+            let pool = fleet::find_pool(&mut conn, &offering.pool).await?;
+            let observed = observed.contains(&pool.cluster);
+            lines.push(QuotaLine { offering, holding, grants, observed });
         }
         let waiting =
             store::requests::of_team(&mut conn, name, Some(RequestState::Submitted), &first(200)).await?;
@@ -71,12 +71,14 @@ impl App {
         let pools: BTreeMap<_, _> =
             store::pools::list(&mut conn).await?.into_iter().map(|p| (p.name.clone(), p)).collect();
         let mut ledger: BTreeMap<_, _> = store::ledger::lines(&mut conn).await?.into_iter().collect();
+        let observed = fleet::observed(&mut conn).await?;
         let mut lines = vec![];
         for offering in store::offerings::list(&mut conn).await? {
             let Some(pool) = pools.get(&offering.pool).cloned() else { continue };
             let line = ledger.remove(&offering.name).unwrap_or_default();
             let blocks = store::ledger::blocks(&mut conn, &offering.name).await?;
-            lines.push(DashboardLine { pool, offering, line, blocks });
+            let observed = observed.contains(&pool.cluster);
+            lines.push(DashboardLine { pool, offering, line, blocks, observed });
         }
         let until = self.now() + Duration::days(ENDING_DAYS);
         Ok(Dashboard {

@@ -5,9 +5,11 @@ mod clusters;
 mod offerings;
 mod pools;
 
+use std::collections::BTreeSet;
+
 use domain::{
     api::FieldError,
-    fleet::{Cluster, Offering, Pool},
+    fleet::{Cluster, Offering, Pool, Writer},
     name::{ClusterName, OfferingName, PoolName},
 };
 use store::Conn;
@@ -24,6 +26,12 @@ pub(crate) async fn find_pool(conn: &mut Conn, name: &PoolName) -> Result<Pool> 
 
 pub(crate) async fn find_offering(conn: &mut Conn, name: &OfferingName) -> Result<Offering> {
     store::offerings::find(conn, name).await?.ok_or_else(|| AppError::not_found(format!("offering {name}")))
+}
+
+/// Names of the clusters that report what is used; the others are written to git and nobody looks at them.
+pub(crate) async fn observed(conn: &mut Conn) -> Result<BTreeSet<ClusterName>> {
+    let clusters = store::clusters::list(conn).await?;
+    Ok(clusters.into_iter().filter(|c| c.writer == Writer::Kubernetes).map(|c| c.name).collect())
 }
 
 /// Locks the offering's row, and with it its ledger, until the transaction ends.

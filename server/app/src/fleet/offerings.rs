@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use domain::{
     api::{CatalogueEntry, ChangeOffering, NewOffering, Page},
     authz::Action,
-    fleet::{Offering, Pool},
+    fleet::{Offering, Pool, Writer},
     ledger::Line,
     name::{ClusterName, OfferingName},
     resource::ResourceName,
@@ -100,7 +100,8 @@ impl App {
         let pool = find_pool(&mut conn, &offering.pool).await?;
         let line = store::ledger::line(&mut conn, name).await?.unwrap_or_default();
         let blocks = store::ledger::blocks(&mut conn, name).await?;
-        Ok(entry(offering, pool, &line, &blocks))
+        let observed = find_cluster(&mut conn, &pool.cluster).await?.writer == Writer::Kubernetes;
+        Ok(entry(offering, pool, &line, &blocks, observed))
     }
 
     /// Changes an offering, or retires it.
@@ -146,6 +147,7 @@ impl App {
         let pools: BTreeMap<_, _> =
             store::pools::list(&mut conn).await?.into_iter().map(|p| (p.name.clone(), p)).collect();
         let lines: BTreeMap<_, _> = store::ledger::lines(&mut conn).await?.into_iter().collect();
+        let observed = super::observed(&mut conn).await?;
         let mut entries = vec![];
         for offering in store::offerings::list(&mut conn).await? {
             let Some(pool) = pools.get(&offering.pool) else { continue };
@@ -154,7 +156,8 @@ impl App {
             }
             let blocks = store::ledger::blocks(&mut conn, &offering.name).await?;
             let line = lines.get(&offering.name).cloned().unwrap_or_default();
-            entries.push(entry(offering, pool.clone(), &line, &blocks));
+            let observed = observed.contains(&pool.cluster);
+            entries.push(entry(offering, pool.clone(), &line, &blocks, observed));
         }
         Ok(entries)
     }
@@ -185,7 +188,7 @@ impl App {
     }
 }
 
-fn entry(offering: Offering, pool: Pool, line: &Line, blocks: &Blocks) -> CatalogueEntry {
+fn entry(offering: Offering, pool: Pool, line: &Line, blocks: &Blocks, observed: bool) -> CatalogueEntry {
     let largest = (!blocks.sizes.is_empty()).then(|| blocks.largest_free());
     CatalogueEntry {
         offering,
@@ -193,5 +196,6 @@ fn entry(offering: Offering, pool: Pool, line: &Line, blocks: &Blocks) -> Catalo
         limit: line.capacity.limit(),
         free: line.free(),
         largest_free_block: largest,
+        observed,
     }
 }
