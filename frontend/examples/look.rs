@@ -57,6 +57,7 @@ async fn page(uri: Uri, Query(mut query): Query<BTreeMap<String, String>>, reque
         flash,
         theme,
         form,
+        key: "01JD0000000000000000000001".to_owned(),
         now: sample::now(),
         assets: Assets::default(),
         request_id: "01JD0000000000000000000000".to_owned(),

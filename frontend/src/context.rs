@@ -25,6 +25,9 @@ pub struct PageContext {
     pub nonce: String,
     /// Token that each form sends back as `csrf` and islands as `X-CSRF-Token`.
     pub csrf: String,
+    /// New for each page that is rendered. A form that makes something sends it as `key`: sent twice with the same
+    /// values, it is done once.
+    pub key: String,
     /// What happened just before, for example after a 303.
     pub flash: Option<Flash>,
     /// From the `theme` cookie.
@@ -68,7 +71,7 @@ pub enum Answer {
 pub struct FormState {
     /// Path that the form was posted to. A page may hold several forms; this one shows the values and the errors.
     pub action: String,
-    /// Values by name of the input, without `csrf` and without passwords.
+    /// Values by name of the input, without `csrf`, `key` and passwords.
     pub values: BTreeMap<String, String>,
     /// Why it was refused; its `status` becomes the status of the answer.
     pub problem: Option<Problem>,

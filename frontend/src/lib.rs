@@ -7,7 +7,8 @@
 //!   [`Backend`] before a view is built, so that the status is known and nothing is streamed or loaded later.
 //! - POST routes, all `application/x-www-form-urlencoded` with `csrf`; on success 303 with a [`Flash`], on refusal
 //!   [`render`] once more with the page's own path and [`FormState`] (values, problem, and `action`, the path that was
-//!   posted to). Only the names below occur:
+//!   posted to). Only the names below occur; forms marked * also send `key`, [`PageContext::key`] of the page that they
+//!   stand on: sent again with the same values, the work is done once and the answer is the same:
 //!
 //! | POST | fields | success leads to | refusal renders |
 //! |---|---|---|---|
@@ -15,12 +16,12 @@
 //! | `/sign-out` | | `/sign-in` | |
 //! | `/setup` | `token`, `login`, `display`, `password` | `/` | `/setup` (the token is also read from the values) |
 //! | `/theme` | `theme` (`system`, `light`, `dark`), `back` | `back` | |
-//! | `/teams/{team}/requests/new` | `do` (`check`, `submit`), `kind` (`new`, `change`, `extend`), `offering`, `grant`, `nodes`, `per_node`, `partition` (`yes` or absent), `until` (`2026-12-14`), `purpose` | the request | the same path; `check` too, with 200 and [`FormState::fit`] |
+//! | `/teams/{team}/requests/new` * | `do` (`check`, `submit`), `kind` (`new`, `change`, `extend`), `offering`, `grant`, `nodes`, `per_node`, `partition` (`yes` or absent), `until` (`2026-12-14`), `purpose` | the request | the same path; `check` too, with 200 and [`FormState::fit`] |
 //! | `/teams/{team}/requests/{id}/approve` | `back` | `back` | `back` |
 //! | `/teams/{team}/requests/{id}/deny` | `text`, `back` | `back` | `back` |
 //! | `/teams/{team}/requests/{id}/withdraw` | | the request | the request |
-//! | `/teams/{team}/requests/{id}/comment` | `text` | the request | the request |
-//! | `/teams/{team}/grants/{id}/give-back` | `nodes`, `per_node` (what stays; both `0`: nothing) | the grant | the grant |
+//! | `/teams/{team}/requests/{id}/comment` * | `text` | the request | the request |
+//! | `/teams/{team}/grants/{id}/give-back` * | `nodes`, `per_node` (what stays; both `0`: nothing) | the grant | the grant |
 //! | `/teams/{team}/members` | `do` (`set`, `remove`), `login`, `role` (`viewer`, `member`, `lead`) | the same path | the same path |
 //!
 //! `back` is a path of ours: accept it only when it begins with one `/` and not with `//` or `/\`.

@@ -12,6 +12,7 @@ use frontend::{Answer, Assets, FormState, PAGES, PageContext, Theme, render, sam
 
 const NONCE: &str = "c2FtcGxl";
 const CSRF: &str = "the-token";
+const KEY: &str = "the-key";
 
 fn context(actor: Option<Actor>, url: &str) -> PageContext {
     let (path, query) = url.split_once('?').unwrap_or((url, ""));
@@ -27,6 +28,7 @@ fn context(actor: Option<Actor>, url: &str) -> PageContext {
         query,
         nonce: NONCE.to_owned(),
         csrf: CSRF.to_owned(),
+        key: KEY.to_owned(),
         flash: None,
         theme: Theme::System,
         form: FormState::default(),
@@ -113,7 +115,11 @@ fn check_forms(url: &str, html: &str) {
                 form.contains(&format!("name=\"csrf\" value=\"{CSRF}\"")),
                 "{url}: a form without its token: {form}"
             );
-            assert!(attribute(form, "action").unwrap().starts_with('/'), "{url}");
+            let action = attribute(form, "action").unwrap();
+            assert!(action.starts_with('/'), "{url}");
+            let makes = ["/requests/new", "/comment", "/give-back"].iter().any(|end| action.ends_with(end));
+            let key = form.contains(&format!("name=\"key\" value=\"{KEY}\""));
+            assert_eq!(key, makes, "{url}: {action} makes something: {makes}, carries a key: {key}");
         }
     }
 }

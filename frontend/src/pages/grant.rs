@@ -19,7 +19,7 @@ use crate::{
     text as t,
     ui::{
         Form, Icon, Input, Level, Tone, alert, back_link, button, day, facts, grant_badge, head, icon,
-        input, kind_mark, link_button, moment, panel, post_form, section, summary,
+        input, kind_mark, link_button, moment, once, panel, post_form, section, summary,
     },
 };
 
@@ -188,11 +188,13 @@ impl GrantData {
             ..Input::default()
         };
         let some = view! {
+            {once(form)}
             {input(form, number("nodes", t::KEEP_NODES, nodes.as_str(), nodes.as_str()))}
             {input(form, number("per_node", t::KEEP_PER_NODE, per_node.as_str(), per_node.as_str()))}
             {button("self-end", "", "", t::KEEP_BUTTON)}
         };
         let all = view! {
+            {once(form)}
             <input type="hidden" name="nodes" value="0" />
             <input type="hidden" name="per_node" value="0" />
             {button("btn-outline btn-error", "", "", t::give_back_all(grant.shape.amount(), &unit))}

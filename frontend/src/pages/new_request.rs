@@ -20,7 +20,7 @@ use crate::{
     islands::FitCheck,
     render::not_found,
     text as t,
-    ui::{Form, Input, button, empty, head, icon, input, kind_mark, panel, post_form, summary, textarea},
+    ui::{Form, Input, button, empty, head, icon, input, kind_mark, once, panel, post_form, summary, textarea},
 };
 
 /// A lease that is proposed runs for so many days, or for as many as the pool allows.
@@ -136,6 +136,7 @@ impl NewRequestData {
             }
         };
         view! {
+            {once(form)}
             {parts}
             <div class="flex flex-wrap gap-2">
                 {button("btn-primary", "do", "submit", t::SEND)}

@@ -17,7 +17,7 @@ use crate::{
     frame::Content,
     text as t,
     ui::{
-        Form, Icon, Input, Level, alert, back_link, button, day, facts, head, icon, kind_mark, moment, panel,
+        Form, Icon, Input, Level, alert, back_link, button, day, facts, head, icon, kind_mark, moment, once, panel,
         post_form, request_badge, section, summary, textarea,
     },
 };
@@ -196,6 +196,7 @@ impl RequestData {
         let form = Form { page, action: &action };
         let field = Input { name: "text", label: t::COMMENT, ..Input::default() };
         let fields = view! {
+            {once(form)}
             {textarea(form, field, "3")}
             {button("btn-sm justify-self-start", "", "", t::COMMENT_BUTTON)}
         };

@@ -117,6 +117,11 @@ pub(crate) fn post_form(form: Form<'_>, class: &'static str, content: impl IntoV
     .into_any()
 }
 
+/// The key of a form that makes something, so that a second click makes nothing more.
+pub(crate) fn once(form: Form<'_>) -> AnyView {
+    view! { <input type="hidden" name="key" value=form.page.key.clone() /> }.into_any()
+}
+
 /// A field of one line.
 pub(crate) fn input(form: Form<'_>, field: Input<'_>) -> AnyView {
     let id = form.id(field.name);

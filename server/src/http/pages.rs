@@ -72,6 +72,7 @@ async fn try_render(web: &Web, visitor: &Visitor, shown: Shown) -> Answer<Respon
         query: shown.query,
         nonce: visitor.nonce.clone(),
         csrf,
+        key: hex::encode(web.random::<16>()),
         flash,
         theme: visitor.theme,
         form: shown.form,

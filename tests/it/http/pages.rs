@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 
-use super::portal::{Portal, csrf_of};
+use super::portal::{Client, Portal, csrf_of, value_of};
 
 #[tokio::test]
 async fn every_answer_carries_the_policy_and_pages_keep_to_it() {
@@ -157,4 +157,62 @@ async fn the_demo_fills_every_page_and_is_made_once() {
     let mut again = vec![];
     server::demo::seed(&app, 8, None, &mut again).await.unwrap();
     assert!(again.is_empty());
+}
+
+/// Sends a form twice as one page has it, and says where both answers lead.
+async fn twice(client: &mut Client, page: &str, action: &str, fields: &[(&str, &str)]) -> String {
+    let html = client.get(page).await.text();
+    let (csrf, key) = (csrf_of(&html).unwrap(), value_of(&html, "key").unwrap());
+    let mut fields = fields.to_vec();
+    fields.push(("key", &key));
+    let mut places = vec![];
+    for _ in 0..2 {
+        let reply = client.form_with(action, &csrf, &fields).await;
+        assert_eq!(reply.status, StatusCode::SEE_OTHER, "{action}: {}", reply.text());
+        places.push(reply.location().to_owned());
+    }
+    assert_eq!(places[0], places[1], "{action}");
+    places.remove(0)
+}
+
+#[tokio::test]
+async fn a_form_that_is_sent_twice_is_done_once() {
+    let portal = Portal::with_fleet().await;
+    let mut member = portal.sign_in("member").await;
+    let page = "/teams/vision/requests/new";
+    let wish = [
+        ("do", "submit"),
+        ("kind", "new"),
+        ("offering", "h100"),
+        ("nodes", "1"),
+        ("per_node", "4"),
+        ("until", "2027-03-01"),
+        ("purpose", "training"),
+    ];
+    let request = twice(&mut member, page, page, &wish).await;
+    let listed = member.get("/api/v1/teams/vision/requests").await.json();
+    assert_eq!(listed["items"].as_array().unwrap().len(), 1, "{listed}");
+
+    twice(&mut member, &request, &format!("{request}/comment"), &[("text", "only once")]).await;
+    let view = member.get(&format!("/api/v1{request}")).await.json();
+    assert_eq!(view["comments"].as_array().unwrap().len(), 1, "{view}");
+
+    // Another wish under the key of a form that was sent is no repetition; the page comes back with a new key.
+    let html = member.get(page).await.text();
+    let (csrf, key) = (csrf_of(&html).unwrap(), value_of(&html, "key").unwrap());
+    let mut fields = [&wish[..], &[("key", &key)]].concat();
+    assert_eq!(member.form_with(page, &csrf, &fields).await.status, StatusCode::SEE_OTHER);
+    fields[4] = ("per_node", "2");
+    let other = member.form_with(page, &csrf, &fields).await;
+    assert_eq!(other.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(other.text().contains("This form was sent before"), "{}", other.text());
+    assert_ne!(value_of(&other.text(), "key").unwrap(), key);
+
+    let mut admin = portal.sign_in("admin").await;
+    admin.form(&request, &format!("{request}/approve"), &[]).await;
+    let mut lead = portal.sign_in("lead").await;
+    let quota = lead.get("/api/v1/teams/vision/quota").await.json();
+    let grant = quota["lines"][0]["grants"][0]["id"].as_str().unwrap().to_owned();
+    let place = format!("/teams/vision/grants/{grant}");
+    twice(&mut lead, &place, &format!("{place}/give-back"), &[("nodes", "1"), ("per_node", "3")]).await;
 }

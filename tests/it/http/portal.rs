@@ -355,7 +355,13 @@ impl Client {
 
 /// The token in the forms of a page.
 pub(crate) fn csrf_of(html: &str) -> Option<String> {
-    let tag = html.split('<').find(|tag| tag.starts_with("input") && tag.contains("name=\"csrf\""))?;
+    value_of(html, "csrf")
+}
+
+/// Value of the first input of this name on a page.
+pub(crate) fn value_of(html: &str, name: &str) -> Option<String> {
+    let name = format!("name=\"{name}\"");
+    let tag = html.split('<').find(|tag| tag.starts_with("input") && tag.contains(&name))?;
     Some(tag.split("value=\"").nth(1)?.split('"').next()?.to_owned())
 }
 

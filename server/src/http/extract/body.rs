@@ -139,7 +139,8 @@ fn key(headers: &HeaderMap) -> Answer<Option<String>> {
     }
 }
 
-fn fingerprint(method: &str, path: &str, body: &[u8]) -> String {
+/// What an Idempotency-Key stands for: SHA-256 of method, path and body.
+pub(crate) fn fingerprint(method: &str, path: &str, body: &[u8]) -> String {
     let mut hash = Sha256::new();
     for part in [method.as_bytes(), b" ", path.as_bytes(), b"\n", body] {
         hash.update(part);

@@ -6,7 +6,7 @@ mod filter;
 mod key;
 mod visitor;
 
-pub(crate) use body::{Body, Incoming};
+pub(crate) use body::{Body, Incoming, fingerprint};
 pub(crate) use filter::{After, Filter, Limit, paging};
 pub(crate) use key::{At, IfMatch, IfMatchHeader, OnceHeader};
 pub(crate) use visitor::{SignedIn, Visitor};

@@ -1,6 +1,6 @@
 //! Giving back.
 
-use app::{Ctx, Once};
+use app::Ctx;
 use axum::{extract::State, response::Response};
 use domain::{api::GiveBack, id::GrantId, name::TeamName, resource::parse_amount, shape::Shape};
 
@@ -33,7 +33,7 @@ async fn try_give_back(
 ) -> Answer<Outcome> {
     posted.genuine()?;
     let keep = keep(posted.value("nodes"), posted.value("per_node"))?;
-    web.app.give_back(ctx, team, id, GiveBack { keep }, None, Once::none()).await?;
+    web.app.give_back(ctx, team, id, GiveBack { keep }, None, posted.once()).await?;
     let said = keep.map_or("All of it is given back.".to_owned(), |keep| format!("Given back; {keep} stay."));
     Ok(Outcome::Done { location: format!("/teams/{team}/grants/{id}"), said })
 }

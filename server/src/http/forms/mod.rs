@@ -9,7 +9,7 @@ pub(super) mod theme;
 
 use std::collections::BTreeMap;
 
-use app::Ctx;
+use app::{Ctx, Once};
 use axum::{
     body::to_bytes,
     extract::{FromRequest, FromRequestParts as _, Request},
@@ -21,7 +21,7 @@ use http::{StatusCode, header};
 
 use super::{
     Web, csrf,
-    extract::Visitor,
+    extract::{Visitor, fingerprint},
     pages::{self, Shown},
     problem::{Answer, Refusal},
     session,
@@ -30,12 +30,16 @@ use super::{
 /// Longest form, in bytes: the longest text in four-byte characters, percent-encoded, and room for the rest.
 const MAX: usize = 64 * 1024;
 
+/// Longest key of a form, in characters.
+const KEY_MAX: usize = 64;
+
 /// A form that was sent, and by whom.
 pub(crate) struct Posted {
     pub(crate) visitor: Visitor,
     /// Path that it was sent to.
     pub(crate) path: String,
     values: BTreeMap<String, String>,
+    once: Once,
     token: Answer<()>,
 }
 
@@ -59,8 +63,34 @@ impl FromRequest<Web> for Posted {
             Some(token) if csrf::matches(&given, &token) => Ok(()),
             _ => Err(csrf::wrong_token()),
         };
-        Ok(Self { visitor, path: parts.uri.path().to_owned(), values, token })
+        let path = parts.uri.path().to_owned();
+        let once = once(&path, values.remove("key"), &values)?;
+        Ok(Self { visitor, path, values, once, token })
     }
+}
+
+/// The form's key with what it stands for: all that was entered, so that the same click twice is known, and another
+/// wish under an old key is refused.
+fn once(path: &str, key: Option<String>, values: &BTreeMap<String, String>) -> Answer<Once> {
+    let key = key.filter(|key| !key.is_empty());
+    if key.as_ref().is_some_and(|key| key.len() > KEY_MAX || !key.bytes().all(|b| b.is_ascii_alphanumeric())) {
+        return Err(Refusal::invalid("key", format!("must be at most {KEY_MAX} letters and digits; load the page again")));
+    }
+    let entered = form_urlencoded::Serializer::new(String::new()).extend_pairs(values).finish();
+    Ok(Once { key, fingerprint: fingerprint("POST", path, entered.as_bytes()) })
+}
+
+/// The same refusal in the words of a page, where nobody has heard of an Idempotency-Key. The page comes with a new
+/// key, so that sending again does.
+fn of_page(mut refusal: Refusal) -> Refusal {
+    if refusal.problem.kind == "/problems/key-reused" {
+        let problem = &mut refusal.problem;
+        problem.title = "This form was sent before".to_owned();
+        problem.detail =
+            "What was sent then is done. Look at the values below; send them if this is something new.".to_owned();
+        problem.fields.clear();
+    }
+    refusal
 }
 
 /// What a form led to.
@@ -84,6 +114,10 @@ impl Posted {
     /// A field exactly as it was typed.
     pub(crate) fn raw(&self, name: &str) -> &str {
         self.values.get(name).map_or("", String::as_str)
+    }
+    /// Key and fingerprint: what this form makes is made once.
+    pub(crate) fn once(&self) -> Once {
+        self.once.clone()
     }
     /// Where `back` leads.
     pub(crate) fn back(&self) -> String {
@@ -111,7 +145,7 @@ impl Posted {
                 };
             }
             Ok(Outcome::Checked(fit)) => (None, Some(*fit)),
-            Err(refusal) => (Some(refusal.settle(&self.visitor.request_id)), None),
+            Err(refusal) => (Some(of_page(refusal).settle(&self.visitor.request_id)), None),
         };
         let mut values = self.values;
         values.remove("password");

@@ -1,6 +1,6 @@
 //! Asking and deciding.
 
-use app::{Ctx, Once};
+use app::Ctx;
 use axum::{extract::State, response::Response};
 use chrono::NaiveDate;
 use domain::{
@@ -36,7 +36,7 @@ async fn try_new(web: &Web, ctx: &Ctx, team: &TeamName, posted: &Posted) -> Answ
         "check" => Ok(Outcome::Checked(Box::new(web.app.fit(ctx, team, &ask).await?))),
         "submit" => {
             let new = NewRequest { ask, purpose: posted.value("purpose").to_owned() };
-            let view = web.app.submit_request(ctx, team, new, Once::none()).await?;
+            let view = web.app.submit_request(ctx, team, new, posted.once()).await?;
             let said = match view.request.state {
                 RequestState::Approved => format!("{} is granted.", view.summary),
                 _ => format!("{} is asked for; it waits for approval.", view.summary),
@@ -180,7 +180,7 @@ async fn act(web: &Web, ctx: &Ctx, (team, id): &Key, say: Say, posted: &Posted) 
             format!("{} is withdrawn.", view.summary)
         }
         Say::Comment => {
-            web.app.comment(ctx, team, *id, text, Once::none()).await?;
+            web.app.comment(ctx, team, *id, text, posted.once()).await?;
             "Your remark is added.".to_owned()
         }
     })
