@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use domain::{
     Timestamp,
-    api::{FieldError, FitAnswer, Problem},
+    api::{FitAnswer, Problem},
+    ledger::{Decision, Dimension, Shortfall},
     people::Actor,
 };
 
@@ -88,9 +89,36 @@ impl FormState {
     pub(crate) fn problem(&self, action: &str) -> Option<&Problem> {
         if self.action == action { self.problem.as_ref() } else { None }
     }
-    /// What is wrong with an input: `per_node` finds the error of `ask.shape.per_node`.
-    pub(crate) fn error(&self, action: &str, name: &str) -> Option<&FieldError> {
-        self.problem(action)?.fields.iter().find(|error| error.field.rsplit('.').next() == Some(name))
+    /// What is wrong with an input: `per_node` finds the error of `ask.shape.per_node`, and `until` that of a lease
+    /// which is too long, whether the form was sent or only checked.
+    pub(crate) fn error(&self, action: &str, name: &str) -> Option<&str> {
+        if self.action != action {
+            return None;
+        }
+        let mut fields = self.problem.iter().flat_map(|problem| &problem.fields);
+        let wrong = fields.find(|error| error.field.rsplit('.').next() == Some(name));
+        wrong.map(|error| error.message.as_str()).or_else(|| {
+            let short = self.shortfalls().find(|short| field_of(short.dimension) == Some(name));
+            short.map(|short| short.detail.as_str())
+        })
+    }
+    /// Reasons why it does not fit, of the refusal or of the check.
+    fn shortfalls(&self) -> impl Iterator<Item = &Shortfall> {
+        let refused = self.problem.iter().flat_map(|problem| &problem.shortfalls);
+        let checked = self.fit.iter().flat_map(|fit| match &fit.decision {
+            Decision::Short { shortfalls } => shortfalls.as_slice(),
+            Decision::Fits { .. } => &[],
+        });
+        refused.chain(checked)
+    }
+}
+
+/// The one input that a limit is about; none where it is about several together.
+fn field_of(dimension: Dimension) -> Option<&'static str> {
+    match dimension {
+        Dimension::Lease => Some("until"),
+        Dimension::Partition => Some("partition"),
+        Dimension::Capacity | Dimension::Shape => None,
     }
 }
 

@@ -5,7 +5,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use domain::{
-    api::{FieldError, Problem},
+    api::{FieldError, FitAnswer, Problem},
+    ledger::{Decision, Dimension, Shortfall},
     people::Actor,
 };
 use frontend::{Answer, Assets, FormState, PAGES, PageContext, Theme, render, sample};
@@ -274,6 +275,78 @@ async fn check_without_scripts_shows_the_answer_in_the_page() {
     assert!(html.contains("It fits.") && html.contains("3 × H100 stay free after it."));
     let island = tags(&html, "leptos-island").into_iter().find(|i| i.contains("FitCheck")).unwrap();
     assert!(island.contains("/api/v1/teams/vision/fit"), "{island}");
+}
+
+/// The request form after an act that found these reasons against it, as problem and as answer of a check.
+async fn short_form(shortfalls: Vec<Shortfall>) -> [String; 2] {
+    let path = "/teams/vision/requests/new";
+    let mut page = context(Some(sample::lead()), path);
+    page.form = FormState {
+        action: path.to_owned(),
+        values: [("offering", "h100"), ("partition", "yes")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
+        ..FormState::default()
+    };
+    let mut checked = page.clone();
+    let decision = Decision::Short { shortfalls: shortfalls.clone() };
+    checked.form.fit = Some(FitAnswer { decision, ..sample::fit_answer() });
+    page.form.problem = Some(Problem {
+        kind: "/problems/short".to_owned(),
+        title: "It does not fit".to_owned(),
+        status: 409,
+        detail: shortfalls.iter().map(|s| s.detail.as_str()).collect::<Vec<_>>().join("; "),
+        instance: None,
+        fields: vec![],
+        shortfalls,
+    });
+    let (sent, checked) = (html(page).await.1, html(checked).await.1);
+    check_document(path, &sent);
+    check_document(path, &checked);
+    [sent, checked]
+}
+
+#[tokio::test]
+async fn a_limit_of_one_field_stands_at_the_field_too() {
+    let short = |dimension, detail: &str| Shortfall {
+        dimension,
+        limit: 90,
+        used: 0,
+        requested: 120,
+        shortfall: 30,
+        detail: detail.to_owned(),
+    };
+    let reasons = vec![
+        short(Dimension::Lease, "a lease of 120 days asked, 90 are allowed"),
+        short(Dimension::Partition, "all 4 partitions of cluster north belong to teams"),
+    ];
+    for html in short_form(reasons).await {
+        for (name, words) in [
+            ("until", "A lease of 120 days asked, 90 are allowed."),
+            ("partition", "All 4 partitions of cluster north belong to teams."),
+        ] {
+            let inputs = tags(&html, "input");
+            let field = inputs.into_iter().find(|i| attribute(i, "name") == Some(name)).unwrap();
+            assert_eq!(attribute(field, "aria-invalid"), Some("true"), "{field}");
+            let id = format!("{}-error", attribute(field, "id").unwrap());
+            assert!(attribute(field, "aria-describedby").unwrap().contains(&id), "{field}");
+            let error = &html[html.find(&format!("id=\"{id}\"")).unwrap()..];
+            assert!(error[..error.find("</p>").unwrap()].contains(words), "{words}");
+        }
+        assert!(html.contains("Lease: a lease of 120 days asked"), "the whole answer stays");
+    }
+}
+
+#[tokio::test]
+async fn the_request_form_says_what_each_offering_allows_and_whether_it_fits_before_it_is_sent() {
+    let (_, html) = get(sample::lead(), "/teams/vision/requests/new").await;
+    assert!(html.contains("Possible for H100 and H200 lab."));
+    assert!(
+        html.contains("At most 30 days for A100 1g.10gb and L40S shared; 90 days for H100 and H200 lab."),
+        "{html}"
+    );
+    let at = |text: &str| html.find(text).unwrap();
+    assert!(at("What for") < at("Does it fit?") && at("Does it fit?") < at("Send the request"));
 }
 
 #[tokio::test]

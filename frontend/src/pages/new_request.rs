@@ -26,6 +26,10 @@ use crate::{
 /// A lease that is proposed runs for so many days, or for as many as the pool allows.
 const PROPOSED_DAYS: u32 = 30;
 
+/// Narrow: fields, whether it fits, the buttons. Wide: the second stands beside the others.
+const LAYOUT: &str =
+    "grid items-start gap-5 lg:grid-cols-[minmax(0,1.5fr)_minmax(0,1fr)] lg:grid-rows-[auto_1fr]";
+
 /// Which of the three asks the form is for.
 enum Mode {
     New(Vec<CatalogueEntry>),
@@ -79,10 +83,7 @@ impl NewRequestData {
         } else {
             view! {
                 {summary(form)}
-                <div class="grid items-start gap-5 lg:grid-cols-[minmax(0,1.5fr)_minmax(0,1fr)]">
-                    <div id="ask">{post_form(form, "grid gap-5", self.fields(form))}</div>
-                    <aside class="lg:sticky lg:top-6">{self.fit(form)}</aside>
-                </div>
+                <div id="ask">{post_form(form, LAYOUT, self.fields(form))}</div>
             }
             .into_any()
         };
@@ -108,7 +109,7 @@ impl NewRequestData {
                 group(t::STEP_WHAT, offerings(form, entries)),
                 group(
                     t::STEP_AMOUNT,
-                    amount_fields(form, "1", "1", entries.iter().any(|e| e.offering.partition)),
+                    amount_fields(form, "1", "1", &with_partition(entries)),
                 ),
                 group(
                     t::STEP_WHY,
@@ -120,7 +121,7 @@ impl NewRequestData {
                 let (nodes, per_node) = (shape.nodes.to_string(), shape.per_node.to_string());
                 vec![
                     of_grant("change", view),
-                    group(t::STEP_AMOUNT, amount_fields(form, &nodes, &per_node, false)),
+                    group(t::STEP_AMOUNT, amount_fields(form, &nodes, &per_node, &[])),
                     group(t::STEP_WHY, purpose(form)),
                 ]
             }
@@ -136,9 +137,11 @@ impl NewRequestData {
             }
         };
         view! {
-            {once(form)}
-            {parts}
-            <div class="flex flex-wrap gap-2">
+            <div class="grid min-w-0 gap-5 lg:col-start-1">{once(form)} {parts}</div>
+            <aside class="min-w-0 lg:sticky lg:top-6 lg:col-start-2 lg:row-span-2 lg:row-start-1">
+                {self.fit(form)}
+            </aside>
+            <div class="flex flex-wrap gap-2 lg:col-start-1">
                 {button("btn-primary", "do", "submit", t::SEND)}
                 {button("", "do", "check", t::CHECK)}
             </div>
@@ -146,14 +149,18 @@ impl NewRequestData {
         .into_any()
     }
 
-    /// Last day that is proposed, and the longest that the pool at hand allows, in words.
+    /// Last day that is proposed, and the longest lease of each offering, in words.
     fn propose(&self, form: Form<'_>, entries: &[CatalogueEntry]) -> (NaiveDate, String) {
         let chosen = chosen(form, entries);
         let longest =
             entries.iter().find(|e| e.offering.name.as_str() == chosen).map(|e| e.pool.rules.max_days);
         let today = form.page.now.date_naive();
         let days = longest.map_or(PROPOSED_DAYS, |max| max.min(PROPOSED_DAYS));
-        (today + Days::new(days.into()), longest.map(t::longest_lease).unwrap_or_default())
+        let mut leases: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+        for entry in entries {
+            leases.entry(entry.pool.rules.max_days).or_default().push(entry.offering.display.to_string());
+        }
+        (today + Days::new(days.into()), t::longest_leases(&leases))
     }
 
     fn fit(&self, form: Form<'_>) -> AnyView {
@@ -248,7 +255,41 @@ fn offerings(form: Form<'_>, entries: &[CatalogueEntry]) -> AnyView {
     view! { <div class="grid gap-2 sm:grid-cols-2" id=form.id("offering") tabindex="-1">{cards}</div> {error} }.into_any()
 }
 
-fn amount_fields(form: Form<'_>, nodes: &str, per_node: &str, partition: bool) -> AnyView {
+/// Offerings that can have a partition.
+fn with_partition(entries: &[CatalogueEntry]) -> Vec<String> {
+    let possible = entries.iter().filter(|entry| entry.offering.partition);
+    possible.map(|entry| entry.offering.display.to_string()).collect()
+}
+
+/// The box for a partition, with what it is possible for; nothing where it is possible for nothing.
+fn partition_field(form: Form<'_>, possible: &[String]) -> AnyView {
+    if possible.is_empty() {
+        return ().into_any();
+    }
+    let checked = form.value("partition", "") == "yes";
+    let (id, help) = (form.id("partition"), t::with_partition_help(possible));
+    view! {
+        <div class="flex items-start gap-3">
+            <input
+                class="checkbox checkbox-sm checkbox-primary mt-0.5"
+                type="checkbox"
+                name="partition"
+                value="yes"
+                checked=checked
+                id=id.clone()
+                aria-describedby=form.described("partition", &help)
+                aria-invalid=form.invalid("partition")
+            />
+            <div>
+                <label class="font-medium" for=id>{t::WITH_PARTITION}</label>
+                {form.below("partition", &help)}
+            </div>
+        </div>
+    }
+    .into_any()
+}
+
+fn amount_fields(form: Form<'_>, nodes: &str, per_node: &str, partition: &[String]) -> AnyView {
     let number = |name, label, value, help| Input {
         name,
         label,
@@ -259,26 +300,12 @@ fn amount_fields(form: Form<'_>, nodes: &str, per_node: &str, partition: bool) -
         class: "min-w-0",
         ..Input::default()
     };
-    let partition = partition.then(|| {
-        let checked = form.value("partition", "") == "yes";
-        let error = form.error("partition").map(|m| view! { <span class="mt-1 block text-sm text-error">{m}</span> });
-        view! {
-            <label class="flex items-start gap-3">
-                <input class="checkbox checkbox-sm checkbox-primary mt-0.5" type="checkbox" name="partition" value="yes" checked=checked id=form.id("partition") />
-                <span>
-                    <span class="font-medium">{t::WITH_PARTITION}</span>
-                    <span class="quiet block text-sm">{t::WITH_PARTITION_HELP}</span>
-                    {error}
-                </span>
-            </label>
-        }
-    });
     view! {
         <div class="grid gap-4 sm:grid-cols-2">
             {input(form, number("nodes", t::NODES, nodes, t::NODES_HELP))}
             {input(form, number("per_node", t::PER_NODE, per_node, t::PER_NODE_HELP))}
         </div>
-        {partition}
+        {partition_field(form, partition)}
     }
     .into_any()
 }

@@ -16,6 +16,22 @@ pub(crate) fn count(n: u32, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
+/// A sentence out of what the server says in the middle of a line: it begins with a capital and ends with a full stop,
+/// and a kind that the name repeats is left out ("team team-7").
+pub(crate) fn sentence(text: &str) -> String {
+    let text = text.trim().trim_end_matches('.');
+    let (kind, rest) = text.split_once(' ').unwrap_or((text, ""));
+    let (name, after) = rest.split_once(' ').unwrap_or((rest, ""));
+    if name.strip_prefix(kind).is_some_and(|tail| tail.starts_with('-')) {
+        return format!("“{name}” {after}.");
+    }
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => format!("{}{}.", first.to_uppercase(), letters.as_str()),
+        None => String::new(),
+    }
+}
+
 const MONTHS: [&str; 12] = [
     "January",
     "February",
@@ -117,6 +133,8 @@ pub(crate) use server::*;
 /// Words that only the server needs.
 #[cfg(feature = "ssr")]
 mod server {
+    use std::collections::BTreeMap;
+
     use domain::{
         Timestamp,
         fleet::{ApprovalRules, Kind, Mode, Writer},
@@ -528,13 +546,24 @@ mod server {
     pub(crate) const NODES_HELP: &str = "Each block lies on one node.";
     pub(crate) const PER_NODE_HELP: &str = "For “anywhere”, take 1 and as many nodes as devices.";
     pub(crate) const WITH_PARTITION: &str = "With the team's InfiniBand partition";
-    pub(crate) const WITH_PARTITION_HELP: &str = "Pods get virtual functions on the fabric, kept apart from other teams. Only offerings with a fabric can have it.";
+    pub(crate) fn with_partition_help(possible: &[String]) -> String {
+        format!(
+            "Pods get virtual functions on the fabric, kept apart from other teams. Possible for {}.",
+            join(possible)
+        )
+    }
     pub(crate) const UNTIL: &str = "Last day (UTC)";
     pub(crate) const PURPOSE: &str = "What for";
     pub(crate) const PURPOSE_HELP: &str =
         "The approver reads this. Project, deadline, what happens if it is denied.";
-    pub(crate) fn longest_lease(days: u32) -> String {
-        format!("The pool allows {} at most.", count(days, "day", "days"))
+    /// Offerings by the longest lease of their pool, in days.
+    pub(crate) fn longest_leases(leases: &BTreeMap<u32, Vec<String>>) -> String {
+        let days = |n: u32| count(n, "day", "days");
+        if let (1, Some((longest, _))) = (leases.len(), leases.first_key_value()) {
+            return format!("At most {}.", days(*longest));
+        }
+        let each: Vec<_> = leases.iter().map(|(n, names)| format!("{} for {}", days(*n), join(names))).collect();
+        if each.is_empty() { String::new() } else { format!("At most {}.", each.join("; ")) }
     }
     pub(crate) const MAY_NOT_ASK: &str = "You may not ask for this team";
     pub(crate) const MAY_NOT_ASK_DETAIL: &str =

@@ -67,7 +67,7 @@ impl Form<'_> {
     }
     /// What is wrong with a field.
     pub(crate) fn error(&self, name: &str) -> Option<String> {
-        self.page.form.error(self.action, name).map(|e| e.message.clone())
+        self.page.form.error(self.action, name).map(t::sentence)
     }
     /// Id of a field: unique on a page with several forms.
     pub(crate) fn id(&self, name: &str) -> String {
@@ -76,7 +76,7 @@ impl Form<'_> {
         format!("f{place}-{name}")
     }
     /// Ids of help and error, for `aria-describedby`.
-    fn described(&self, name: &str, help: &str) -> Option<String> {
+    pub(crate) fn described(&self, name: &str, help: &str) -> Option<String> {
         let mut ids = vec![];
         if !help.is_empty() {
             ids.push(format!("{}-help", self.id(name)));
@@ -87,7 +87,7 @@ impl Form<'_> {
         Some(ids.join(" ")).filter(|ids| !ids.is_empty())
     }
     /// Help and error below a field.
-    fn below(&self, name: &str, help: &str) -> AnyView {
+    pub(crate) fn below(&self, name: &str, help: &str) -> AnyView {
         let error = self.error(name).map(|message| {
             view! {
                 <p id=format!("{}-error", self.id(name)) class="mt-1 flex items-start gap-1.5 text-sm text-error">
@@ -101,7 +101,7 @@ impl Form<'_> {
         );
         view! { {error} {help} }.into_any()
     }
-    fn invalid(&self, name: &str) -> Option<&'static str> {
+    pub(crate) fn invalid(&self, name: &str) -> Option<&'static str> {
         self.error(name).is_some().then_some("true")
     }
 }
