@@ -9,7 +9,7 @@ use domain::{
     ledger::{Decision, Dimension, Shortfall},
     people::Actor,
 };
-use frontend::{Answer, Assets, FormState, PAGES, PageContext, Theme, render, sample};
+use frontend::{Answer, Assets, FormState, PAGES, PageContext, Theme, render, render_problem, sample};
 
 const NONCE: &str = "c2FtcGxl";
 const CSRF: &str = "the-token";
@@ -388,3 +388,34 @@ async fn fabric_resources_of_a_node_are_one_line() {
     assert!(fleet.contains("Fabric: 0 of 16 virtual functions in use, in 2 partition slots"));
     assert!(!fleet.contains("nvidia.com/sriov8001"));
 }
+
+#[tokio::test]
+async fn a_problem_is_told_in_a_sentence_and_once() {
+    let page = context(Some(sample::lead()), "/teams/team-0007");
+    let problem = Problem {
+        kind: "/problems/not-found".to_owned(),
+        title: "Not found".to_owned(),
+        status: 404,
+        detail: "team team-0007 does not exist, or you may not see it".to_owned(),
+        instance: None,
+        fields: vec![],
+        shortfalls: vec![],
+    };
+    let Answer::Html { status, body } = render_problem(page, problem).await else { panic!("no page") };
+    assert_eq!(status, 404);
+    assert!(body.contains(">“team-0007” does not exist, or you may not see it.<"), "{body}");
+
+    let reason = Shortfall {
+        dimension: Dimension::Capacity,
+        limit: 16,
+        used: 0,
+        requested: 24,
+        shortfall: 8,
+        detail: "24 asked, 16 free of 16".to_owned(),
+    };
+    let [sent, _] = short_form(vec![reason]).await;
+    let alert = &sent[sent.find("role=\"alert\"").unwrap()..];
+    let alert = &alert[..alert.find("</ul>").unwrap()];
+    assert_eq!(alert.matches("24 asked").count(), 1, "{alert}");
+}
+

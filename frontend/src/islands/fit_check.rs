@@ -159,7 +159,7 @@ mod browser {
         }
         // The detail names the fields too.
         let problem: Problem = response.json().await.map_err(offline)?;
-        Err(problem.detail)
+        Err(t::sentence(&problem.detail))
     }
 
     /// The values of the form as a question; none while something is missing or is no number.

@@ -16,7 +16,7 @@ pub(crate) fn problem(page: &PageContext, problem: &Problem) -> Content {
     let body = panel(view! {
         <p class="quiet text-sm font-semibold">{problem.status.to_string()}</p>
         <h1 class="mt-1">{problem.title.clone()}</h1>
-        <p class="sentence mt-2">{problem.detail.clone()}</p>
+        <p class="sentence mt-2">{t::sentence(&problem.detail)}</p>
         <div class="mt-5">{link_button("btn-primary", to.0, to.1)}</div>
         <p class="quiet mt-6 text-sm">{t::REQUEST_ID}": "<code>{page.request_id.clone()}</code></p>
     });

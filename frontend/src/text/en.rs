@@ -32,6 +32,12 @@ pub(crate) fn sentence(text: &str) -> String {
     }
 }
 
+/// The text with a full stop at its end.
+#[cfg(feature = "ssr")]
+pub(crate) fn stop(text: &str) -> String {
+    format!("{}.", text.trim().trim_end_matches('.'))
+}
+
 const MONTHS: [&str; 12] = [
     "January",
     "February",
@@ -897,5 +903,20 @@ mod server {
             other => return other.to_owned(),
         }
         .to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_server_says_becomes_a_sentence() {
+        let gone = "does not exist, or you may not see it";
+        assert_eq!(sentence(&format!("team vision {gone}")), format!("Team vision {gone}."));
+        assert_eq!(sentence(&format!("team team-0007 {gone}")), format!("“team-0007” {gone}."));
+        assert_eq!(sentence("It is there."), "It is there.");
+        assert_eq!(sentence("gone"), "Gone.");
+        assert_eq!(sentence(""), "");
     }
 }

@@ -233,16 +233,19 @@ fn problem_summary(form: Form<'_>, problem: &Problem) -> AnyView {
         .map(|error| {
             let name = error.field.rsplit('.').next().unwrap_or_default().to_owned();
             let href = format!("#{}", form.id(&name));
-            view! { <li><a class="a" href=href>{t::field(&name)}</a>": "{error.message.clone()}</li> }
+            view! { <li><a class="a" href=href>{t::field(&name)}</a>": "{t::stop(&error.message)}</li> }
         })
         .collect();
     let shortfalls: Vec<_> =
-        problem.shortfalls.iter().map(|s| view! { <li>{t::shortfall(s)}</li> }).collect();
+        problem.shortfalls.iter().map(|s| view! { <li>{t::stop(&t::shortfall(s))}</li> }).collect();
+    // The detail of a refusal with reasons is all of them in a row; they stand below, one a line.
+    let detail = (fields.is_empty() && shortfalls.is_empty())
+        .then(|| view! { <p>{t::sentence(&problem.detail)}</p> });
     view! {
         <div class="tone tone-bad mb-5 rounded-lg px-4 py-3" role="alert" tabindex="-1" autofocus=true>
             <p class="flex items-center gap-2 font-semibold">{icon(Icon::Warn)} {problem.title.clone()}</p>
             <div class="mt-1 text-[0.9375rem] text-base-content">
-                <p>{problem.detail.clone()}</p>
+                {detail}
                 <ul class="mt-1 list-disc pl-5">{fields} {shortfalls}</ul>
             </div>
         </div>
