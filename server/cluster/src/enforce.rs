@@ -29,6 +29,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::PoisonError;
 use std::time::Duration;
 
+use domain::resource::ResourceName;
 use futures::future::join_all;
 use plan::manifest::{Key, Manifest};
 use plan::{Desired, Gate, Layer, Probe, labels};
@@ -47,6 +48,11 @@ pub struct Enforced {
     pub answers: Vec<Answer>,
     /// Requests that wrote something; probes are not counted.
     pub sent: u32,
+    /// Devices in use by the status of the quota at the end of this pass, by resource, in whole units rounded up; also
+    /// where nothing was sent. Whoever lowers what is booked for the namespace to its new limits takes these as its
+    /// use first: figures that come by [`Member::changed`] may be a moment older than the limits that were just
+    /// confirmed, and devices that pods still hold would be given away again.
+    pub used: BTreeMap<ResourceName, u32>,
 }
 
 /// What the cluster said to one probe.
@@ -157,7 +163,8 @@ impl Member {
         sent += self.remove(desired, |_| true).await?;
         let mut proved = self.proved.lock().unwrap_or_else(PoisonError::into_inner);
         proved.insert(parts.name.to_owned(), (plan, answers.clone()));
-        Ok(Enforced { answers, sent })
+        let used = self.shared.read(|index| index.used(&parts.quota.key()));
+        Ok(Enforced { answers, sent, used })
     }
 
     /// Asks all probes, whatever was proved before: the watchman's round.

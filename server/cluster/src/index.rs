@@ -397,6 +397,15 @@ impl Index {
         (read(&quota.hard), read(&quota.used))
     }
 
+    /// Use of device resources by the status of one quota, in whole units, rounded up.
+    pub(crate) fn used(&self, key: &Key) -> BTreeMap<ResourceName, u32> {
+        let used = self.quotas.get(key).into_iter().flat_map(|quota| &quota.used);
+        used.filter_map(|(name, amount)| {
+            Some((ResourceName::new(name.strip_prefix("requests.")?).ok()?, whole(amount)))
+        })
+        .collect()
+    }
+
     /// Limits and use of device resources of our quotas: namespace, resource, limit, used.
     pub(crate) fn levels(&self) -> impl Iterator<Item = (&str, ResourceName, u32, u32)> {
         self.quotas.iter().flat_map(|(key, quota)| {

@@ -136,6 +136,9 @@ fn a_quota_covers_when_its_status_has_every_limit_of_the_version_that_was_writte
     index.quota(Event::Apply(quota("7", "8", Some("8"), &[writer("gpuaas", 1)])));
     assert_eq!(index.covers(&quota_key(), &want), Ok(()));
     assert_eq!(index.level(&quota_key(), "requests.nvidia.com/gpu"), (8, 3));
+    // Devices only; memory is counted by the same quota.
+    let gpu = ResourceName::new("nvidia.com/gpu").unwrap();
+    assert_eq!(index.used(&quota_key()), BTreeMap::from([(gpu, 3)]));
     // Written anew: what the watch saw is of before, even if it looks right.
     index.applied(&quota_key(), written("9"));
     assert!(index.covers(&quota_key(), &want).is_err());
