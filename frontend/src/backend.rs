@@ -1,5 +1,7 @@
 //! What pages read. The server implements it with its use-cases; nothing here does HTTP.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use domain::{
     api::{
@@ -8,7 +10,7 @@ use domain::{
     },
     fleet::{Cluster, Node, Offering, Pool},
     id::{GrantId, RequestId},
-    name::{ClusterName, TeamName},
+    name::{ClusterName, DisplayName, TeamName},
     people::{Actor, Member, Team},
     request::RequestState,
 };
@@ -43,6 +45,9 @@ pub trait Backend: Send + Sync {
 
     /// One team, for its name in the frame; 404 where the actor may not see it.
     async fn team(&self, actor: &Actor, team: &TeamName) -> Read<Team>;
+
+    /// What the teams that the actor may see are called, for lists of other things.
+    async fn team_names(&self, actor: &Actor) -> Read<BTreeMap<TeamName, DisplayName>>;
 
     /// Requests that the actor could decide now, for the number beside the inbox; 0 for those who decide nothing.
     async fn inbox_count(&self, actor: &Actor) -> Read<u32>;

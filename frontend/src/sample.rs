@@ -566,6 +566,11 @@ impl Backend for Sample {
         Ok(team(name.as_str()))
     }
 
+    async fn team_names(&self, actor: &Actor) -> Read<BTreeMap<TeamName, DisplayName>> {
+        let seen = TEAMS.into_iter().map(team).filter(|team| read_team(actor, &team.name).is_ok());
+        Ok(seen.map(|team| (team.name, team.display)).collect())
+    }
+
     async fn inbox_count(&self, actor: &Actor) -> Read<u32> {
         let decides = authorize(actor, Action::DecideRequest, None) == Verdict::Allow;
         Ok(if decides { 3 } else { 0 })

@@ -368,7 +368,10 @@ async fn where_use_is_not_observed_no_page_pretends_to_know_it() {
     assert!(home.contains("4 granted; use is not observed") && home.contains("0 of 4 in use"));
 
     let (_, dashboard) = get(sample::admin(), "/admin").await;
-    assert!(dashboard.contains("16 × H200 lab in all: 4 granted, 12 free"), "granted and free are the capacity");
+    assert!(
+        dashboard.contains("16 × H200 lab in all: 4 granted, 12 free"),
+        "granted and free are the capacity"
+    );
     assert!(dashboard.contains("the use of 4 is not observed"));
     assert!(dashboard.contains("0, and 4 not observed"), "the team's row");
 
@@ -419,3 +422,17 @@ async fn a_problem_is_told_in_a_sentence_and_once() {
     assert_eq!(alert.matches("24 asked").count(), 1, "{alert}");
 }
 
+#[tokio::test]
+async fn lists_call_teams_by_their_names_with_the_keys_beside() {
+    let (_, inbox) = get(sample::admin(), "/inbox").await;
+    assert!(inbox.contains("Atlas vision (vision) · Vision lead"));
+    for url in ["/admin", "/admin/audit"] {
+        let (_, html) = get(sample::admin(), url).await;
+        let name = &html[..html.find(">Atlas vision</a>").unwrap_or_else(|| panic!("{url}: {html}"))];
+        let link = &name[name.rfind("<a ").unwrap()..];
+        assert_eq!(attribute(&format!("{link}>"), "href"), Some("/teams/vision"), "{url}");
+        assert!(html.contains("<code>vision</code>"), "{url}");
+    }
+    let (_, home) = get(sample::lead(), "/").await;
+    assert!(home.contains("Atlas vision</span>") && home.contains("<code>vision</code>"));
+}

@@ -6,6 +6,7 @@ use domain::{
 };
 use leptos::prelude::*;
 
+use super::{TeamNames, team_link};
 use crate::{
     backend::{AuditFilter, Part, Read},
     context::PageContext,
@@ -17,6 +18,7 @@ use crate::{
 /// What the page shows.
 pub(crate) struct AuditData {
     entries: Page<AuditEntry>,
+    names: TeamNames,
 }
 
 impl AuditData {
@@ -24,11 +26,12 @@ impl AuditData {
         let own = |name: &str| page.query(name).map(str::to_owned);
         let filter = AuditFilter { team: own("team"), action: own("action") };
         let part = Part { cursor: own("cursor") };
-        Ok(Self { entries: page.backend.audit(actor, &filter, &part).await? })
+        let entries = page.backend.audit(actor, &filter, &part).await?;
+        Ok(Self { entries, names: page.backend.team_names(actor).await? })
     }
 
     pub(crate) fn show(self, page: &PageContext) -> Content {
-        let rows: Vec<_> = self.entries.items.iter().map(|entry| row(page, entry)).collect();
+        let rows: Vec<_> = self.entries.items.iter().map(|entry| row(page, &self.names, entry)).collect();
         let list = if rows.is_empty() {
             empty(t::AUDIT_EMPTY, link_button("btn-sm", "/admin/audit", t::RESET))
         } else {
@@ -65,15 +68,13 @@ fn filter(page: &PageContext) -> AnyView {
     .into_any()
 }
 
-fn row(page: &PageContext, entry: &AuditEntry) -> AnyView {
+fn row(page: &PageContext, names: &TeamNames, entry: &AuditEntry) -> AnyView {
     let who = if entry.actor.is_some() {
         entry.actor_display.clone()
     } else {
         format!("{} ({})", t::SYSTEM, entry.actor_display)
     };
-    let team = entry.team.as_ref().map(|team| {
-        view! { <a class="a" href=format!("/teams/{team}")>{team.to_string()}</a> }
-    });
+    let team = entry.team.as_ref().map(|team| team_link(names, team));
     view! {
         <tr>
             {cell(t::WHEN, moment(page.now, entry.at))}

@@ -11,7 +11,7 @@ use domain::{
 };
 use leptos::prelude::*;
 
-use super::{len, worth};
+use super::{TeamNames, len, team_cell, team_link, worth};
 use crate::{
     backend::Read,
     context::PageContext,
@@ -29,11 +29,13 @@ const TEAMS_SHOWN: usize = 20;
 /// What the dashboard shows.
 pub(crate) struct DashboardData {
     dashboard: Dashboard,
+    names: TeamNames,
 }
 
 impl DashboardData {
     pub(crate) async fn load(page: &PageContext, actor: &Actor) -> Read<Self> {
-        Ok(Self { dashboard: page.backend.dashboard(actor).await? })
+        let dashboard = page.backend.dashboard(actor).await?;
+        Ok(Self { dashboard, names: page.backend.team_names(actor).await? })
     }
 
     pub(crate) fn show(self, page: &PageContext) -> Content {
@@ -98,7 +100,7 @@ impl DashboardData {
         // Largest first; the sort is stable, so equal ones stay in the order of their names.
         teams.sort_by_key(|(_, held)| std::cmp::Reverse(milli(held)));
         let shown = if page.query("teams") == Some("all") { all } else { TEAMS_SHOWN };
-        let rows = teams.iter().take(shown).map(|(team, held)| team_row(team, held)).collect();
+        let rows = teams.iter().take(shown).map(|(team, held)| team_row(&self.names, team, held)).collect();
         let list =
             table(t::TEAMS, &[t::TEAM, t::GRANTS, "#GPUs granted", "#GPUs in use", "#GPUs not used"], rows);
         let more = (all > shown).then(|| {
@@ -159,7 +161,7 @@ impl DashboardData {
                 view! {
                     <tr>
                         {cell(t::WHAT, view! { <a class="a" href=href>{what}</a> })}
-                        {cell(t::TEAM, grant.team.to_string())}
+                        {team_cell(&self.names, &grant.team)}
                         {cell(t::LAST_DAY, day(last_day(grant.ends_at)))}
                         {cell(t::WHEN, moment(page.now, grant.ends_at))}
                     </tr>
@@ -209,7 +211,7 @@ fn line(entry: &DashboardLine) -> AnyView {
     })
 }
 
-fn team_row(team: &TeamName, held: &[Held<'_>]) -> AnyView {
+fn team_row(names: &TeamNames, team: &TeamName, held: &[Held<'_>]) -> AnyView {
     let sum = |of: &dyn Fn(&DashboardLine, Holding) -> u32| {
         worth(held.iter().map(|(l, h)| (&l.offering, of(l, *h))))
     };
@@ -226,10 +228,9 @@ fn team_row(team: &TeamName, held: &[Held<'_>]) -> AnyView {
     };
     let grants: Vec<_> =
         held.iter().map(|(l, h)| t::amount(h.granted, l.offering.display.as_str())).collect();
-    let href = format!("/teams/{team}");
     view! {
         <tr>
-            {cell(t::TEAM, view! { <a class="a font-medium" href=href>{team.to_string()}</a> })}
+            {cell(t::TEAM, team_link(names, team))}
             {cell(t::GRANTS, grants.join(", "))}
             {num(t::GRANTED, sum(&|_, h| h.granted))}
             {num(t::IN_USE, of_use(Holding::used))}

@@ -16,7 +16,7 @@ use crate::{
     text as t,
     ui::{
         Bar, Icon, Segment, Tone, badge, cell, empty, head, kind_mark, moment, num, pager,
-        registration_badge, section, slim_bar, table,
+        registration_badge, section, slim_bar, table, two,
     },
 };
 
@@ -57,13 +57,8 @@ impl FleetData {
         };
         let (shown, imported) = (nodes(true), nodes(false));
         let down: Vec<_> = shown.iter().filter(|node| !node.ready).collect();
-        let sentence = t::fleet_sentence(
-            len(&self.clusters),
-            len(&ready),
-            len(&shown),
-            len(&down),
-            len(&imported),
-        );
+        let sentence =
+            t::fleet_sentence(len(&self.clusters), len(&ready), len(&shown), len(&down), len(&imported));
         let lists = if self.clusters.is_empty() {
             empty(t::FLEET_EMPTY, ().into_any())
         } else {
@@ -170,13 +165,6 @@ impl FleetData {
 /// Does the cluster report what is there and what is used?
 fn is_observed(cluster: &Cluster) -> bool {
     cluster.writer == Writer::Kubernetes
-}
-
-/// A name for people with the key below it.
-fn two(display: String, key: String) -> AnyView {
-    let key = (key != display)
-        .then(|| view! { <span class="quiet block text-[0.8125rem] font-normal"><code>{key}</code></span> });
-    view! { <span class="font-medium">{display}</span> {key} }.into_any()
 }
 
 fn nodes_of(page: &PageContext, cluster: &Cluster, nodes: &Page<Node>) -> AnyView {

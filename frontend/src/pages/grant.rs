@@ -18,8 +18,8 @@ use crate::{
     frame::Content,
     text as t,
     ui::{
-        Form, Icon, Input, Level, Tone, alert, back_link, button, day, facts, grant_badge, head, icon,
-        input, kind_mark, link_button, moment, once, panel, post_form, section, summary,
+        Form, Icon, Input, Level, Tone, alert, back_link, button, day, facts, grant_badge, head, icon, input,
+        kind_mark, link_button, moment, once, panel, post_form, section, summary,
     },
 };
 

@@ -8,13 +8,16 @@ use domain::{
 };
 use leptos::prelude::*;
 
-use super::{len, worth};
+use super::{TeamNames, len, team_cell, team_link, worth};
 use crate::{
     backend::{Part, Read},
     context::PageContext,
     frame::Content,
     text as t,
-    ui::{back_link, cell, empty, granted_bar, head, link_button, moment, panel, quota_bar, section, slim_bar, table},
+    ui::{
+        back_link, cell, empty, granted_bar, head, link_button, moment, panel, quota_bar, section, slim_bar,
+        table,
+    },
 };
 
 /// Leases that end within so many days are told on the first page.
@@ -29,6 +32,7 @@ pub(crate) struct HomeData {
     /// For the names of what is asked for; empty where nothing waits.
     catalogue: Vec<CatalogueEntry>,
     name: String,
+    names: TeamNames,
 }
 
 impl HomeData {
@@ -47,7 +51,13 @@ impl HomeData {
         } else {
             vec![]
         };
-        Ok(Self { teams, inbox, catalogue, name: actor.display.to_string() })
+        // Requests of others stand here only for those who decide.
+        let names = if inbox.is_empty() {
+            teams.iter().map(|quota| (quota.team.name.clone(), quota.team.display.clone())).collect()
+        } else {
+            page.backend.team_names(actor).await?
+        };
+        Ok(Self { teams, inbox, catalogue, name: actor.display.to_string(), names })
     }
 
     pub(crate) fn show(self, page: &PageContext) -> Content {
@@ -73,7 +83,7 @@ impl HomeData {
         if self.teams.is_empty() {
             return empty(t::NO_TEAM, link_button("btn-primary", "/catalogue", t::SEE_CATALOGUE));
         }
-        let cards: Vec<_> = self.teams.iter().map(team_card).collect();
+        let cards: Vec<_> = self.teams.iter().map(|quota| team_card(&self.names, quota)).collect();
         section(t::MY_TEAMS, view! { <div class="grid gap-4 md:grid-cols-2">{cards}</div> })
     }
 
@@ -85,7 +95,7 @@ impl HomeData {
             .inbox
             .iter()
             .take(INBOX_LINES)
-            .map(|view| request_row(page, &view.request, view.summary.clone()))
+            .map(|view| self.request_row(page, &view.request, view.summary.clone()))
             .collect();
         let list = table(t::WAITS_FOR_ME, &[t::WHAT, t::TEAM, t::WHO, t::WHEN], rows);
         section(t::WAITS_FOR_ME, view! { {list} <p class="mt-3">{back_link("/inbox", t::OPEN_INBOX)}</p> })
@@ -96,7 +106,7 @@ impl HomeData {
             return section(t::WAITING, view! { <p class="quiet">{t::NOTHING_WAITS}</p> });
         }
         let words = |request: &Request| super::request_words(&self.catalogue, request);
-        let rows = waiting.iter().map(|request| request_row(page, request, words(request))).collect();
+        let rows = waiting.iter().map(|request| self.request_row(page, request, words(request))).collect();
         section(t::WAITING, table(t::WAITING, &[t::WHAT, t::TEAM, t::WHO, t::WHEN], rows))
     }
 
@@ -121,7 +131,7 @@ impl HomeData {
                 view! {
                     <tr>
                         {cell(t::WHAT, view! { <a class="a" href=href>{what}</a> })}
-                        {cell(t::TEAM, grant.team.to_string())}
+                        {team_cell(&self.names, &grant.team)}
                         {cell(t::LAST_DAY, moment(page.now, grant.ends_at))}
                     </tr>
                 }
@@ -130,10 +140,22 @@ impl HomeData {
             .collect();
         section(t::ENDS_SOON, table(t::ENDS_SOON, &[t::WHAT, t::TEAM, t::LAST_DAY], rows))
     }
+
+    fn request_row(&self, page: &PageContext, request: &Request, words: String) -> AnyView {
+        let href = format!("/teams/{}/requests/{}", request.team, request.id);
+        view! {
+            <tr>
+                {cell(t::WHAT, view! { <a class="a" href=href>{words}</a> })}
+                {team_cell(&self.names, &request.team)}
+                {cell(t::WHO, request.created_by_display.clone())}
+                {cell(t::WHEN, moment(page.now, request.created_at))}
+            </tr>
+        }
+        .into_any()
+    }
 }
 
-fn team_card(quota: &TeamQuota) -> AnyView {
-    let href = format!("/teams/{}", quota.team.name);
+fn team_card(names: &TeamNames, quota: &TeamQuota) -> AnyView {
     let lines: Vec<_> = quota
         .lines
         .iter()
@@ -163,22 +185,9 @@ fn team_card(quota: &TeamQuota) -> AnyView {
     let role = quota.role.map(|role| view! { <span class="quiet text-sm">{t::team_role(role)}</span> });
     panel(view! {
         <div class="flex items-baseline justify-between gap-3">
-            <h3 class="text-base"><a class="a" href=href>{quota.team.display.to_string()}</a></h3>
+            <h3 class="text-base">{team_link(names, &quota.team.name)}</h3>
             {role}
         </div>
         <div class="mt-3">{content}</div>
     })
-}
-
-fn request_row(page: &PageContext, request: &Request, words: String) -> AnyView {
-    let href = format!("/teams/{}/requests/{}", request.team, request.id);
-    view! {
-        <tr>
-            {cell(t::WHAT, view! { <a class="a" href=href>{words}</a> })}
-            {cell(t::TEAM, request.team.to_string())}
-            {cell(t::WHO, request.created_by_display.clone())}
-            {cell(t::WHEN, moment(page.now, request.created_at))}
-        </tr>
-    }
-    .into_any()
 }

@@ -7,7 +7,7 @@ use domain::{
 };
 use leptos::prelude::*;
 
-use super::{decision, len};
+use super::{TeamNames, decision, display_of, len};
 use crate::{
     backend::{Part, Read},
     context::PageContext,
@@ -19,12 +19,14 @@ use crate::{
 /// What the inbox shows.
 pub(crate) struct InboxData {
     requests: Page<RequestView>,
+    names: TeamNames,
 }
 
 impl InboxData {
     pub(crate) async fn load(page: &PageContext, actor: &Actor) -> Read<Self> {
         let part = Part { cursor: page.query("cursor").map(str::to_owned) };
-        Ok(Self { requests: page.backend.inbox(actor, &part).await? })
+        let requests = page.backend.inbox(actor, &part).await?;
+        Ok(Self { requests, names: page.backend.team_names(actor).await? })
     }
 
     pub(crate) fn show(self, page: &PageContext) -> Content {
@@ -32,7 +34,7 @@ impl InboxData {
         let fitting: Vec<_> =
             items.iter().filter(|v| v.fit.as_ref().is_some_and(|f| f.decision.fits())).collect();
         let sentence = t::inbox_sentence(len(items), len(&fitting));
-        let lines: Vec<_> = items.iter().map(|view| line(page, view)).collect();
+        let lines: Vec<_> = items.iter().map(|view| line(page, &self.names, view)).collect();
         let list = if lines.is_empty() {
             empty(t::INBOX_EMPTY, back_link("/admin/audit", t::SEE_AUDIT))
         } else {
@@ -43,7 +45,7 @@ impl InboxData {
     }
 }
 
-fn line(page: &PageContext, view: &RequestView) -> AnyView {
+fn line(page: &PageContext, names: &TeamNames, view: &RequestView) -> AnyView {
     let request = &view.request;
     let given = len(&request.approvals);
     let two = (view.approvals_needed > 1).then(|| {
@@ -60,6 +62,7 @@ fn line(page: &PageContext, view: &RequestView) -> AnyView {
     } else {
         view! { <p class="quiet text-sm">{decision::not_yours(page, view)}</p> }.into_any()
     };
+    let called = t::called(&display_of(names, &request.team), request.team.as_str());
     let purpose = if request.purpose.is_empty() { t::TEXT_NONE.to_owned() } else { request.purpose.clone() };
     let content = view! {
         {decision::refusal(page, view)}
@@ -68,7 +71,7 @@ fn line(page: &PageContext, view: &RequestView) -> AnyView {
             {decision::fit_badge(view)}
             {two}
             <span class="quiet text-sm sm:ml-auto">
-                {t::asked_for(request.team.as_str(), &request.created_by_display)} " · "
+                {t::asked_for(&called, &request.created_by_display)} " · "
                 {moment(page.now, request.created_at)}
             </span>
         </div>

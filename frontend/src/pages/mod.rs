@@ -35,18 +35,20 @@ pub(crate) use {
     team::TeamData,
 };
 
+use std::collections::BTreeMap;
+
 use domain::{
     api::CatalogueEntry,
     authz::{Action, Verdict, authorize},
     fleet::Offering,
     ledger::Holding,
-    name::TeamName,
+    name::{DisplayName, TeamName},
     people::{Actor, Team},
     request::Request,
 };
 use leptos::prelude::*;
 
-use crate::ui::{bar, granted_bar, quota_bar};
+use crate::ui::{bar, cell, granted_bar, quota_bar, two};
 
 /// May the actor do it to the team? Only decides what is shown; the use-case decides for itself.
 pub(crate) fn may(actor: Option<&Actor>, action: Action, team: Option<&TeamName>) -> bool {
@@ -63,6 +65,28 @@ fn of_team(unit: &str, holding: Holding, observed: bool) -> AnyView {
         <p class="quiet mt-2 text-sm">{crate::text::USE_UNKNOWN}</p>
     }
     .into_any()
+}
+
+/// What teams are called.
+type TeamNames = BTreeMap<TeamName, DisplayName>;
+
+/// What a team is called; its key where that is not known.
+fn display_of(names: &TeamNames, team: &TeamName) -> String {
+    names.get(team).map_or_else(|| team.to_string(), ToString::to_string)
+}
+
+/// A team in a list: what it is called, with its key.
+fn team_cell(names: &TeamNames, team: &TeamName) -> AnyView {
+    cell(crate::text::TEAM, two(display_of(names, team), team.as_str()))
+}
+
+/// The same, as a link to the team.
+fn team_link(names: &TeamNames, team: &TeamName) -> AnyView {
+    let href = format!("/teams/{team}");
+    let display = display_of(names, team);
+    let key = (display != team.as_str())
+        .then(|| view! { <span class="quiet block text-[0.8125rem]"><code>{team.to_string()}</code></span> });
+    view! { <a class="a font-medium" href=href>{display}</a> {key} }.into_any()
 }
 
 /// Breadcrumbs of a page below a team.

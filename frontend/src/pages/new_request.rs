@@ -20,7 +20,9 @@ use crate::{
     islands::FitCheck,
     render::not_found,
     text as t,
-    ui::{Form, Input, button, empty, head, icon, input, kind_mark, once, panel, post_form, summary, textarea},
+    ui::{
+        Form, Input, button, empty, head, icon, input, kind_mark, once, panel, post_form, summary, textarea,
+    },
 };
 
 /// A lease that is proposed runs for so many days, or for as many as the pool allows.
@@ -107,10 +109,7 @@ impl NewRequestData {
             Mode::New(entries) => vec![
                 hidden("kind", "new"),
                 group(t::STEP_WHAT, offerings(form, entries)),
-                group(
-                    t::STEP_AMOUNT,
-                    amount_fields(form, "1", "1", &with_partition(entries)),
-                ),
+                group(t::STEP_AMOUNT, amount_fields(form, "1", "1", &with_partition(entries))),
                 group(
                     t::STEP_WHY,
                     view! { {until(form, self.propose(form, entries))} {purpose(form)} }.into_any(),

@@ -17,8 +17,8 @@ use crate::{
     frame::Content,
     text as t,
     ui::{
-        Form, Icon, Input, Level, alert, back_link, button, day, facts, head, icon, kind_mark, moment, once, panel,
-        post_form, request_badge, section, summary, textarea,
+        Form, Icon, Input, Level, alert, back_link, button, day, facts, head, icon, kind_mark, moment, once,
+        panel, post_form, request_badge, section, summary, textarea,
     },
 };
 

@@ -18,8 +18,8 @@ use crate::{
     frame::Content,
     text as t,
     ui::{
-        Level, alert, back_link, cell, day, empty, facts, grant_badge, head, kind_mark, link_button,
-        moment, panel, section, table,
+        Level, alert, back_link, cell, day, empty, facts, grant_badge, head, kind_mark, link_button, moment,
+        panel, section, table,
     },
 };
 

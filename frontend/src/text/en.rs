@@ -299,7 +299,8 @@ mod server {
     pub(crate) const UNMANAGED: &str = "outside team namespaces";
     pub(crate) const OVER_GRANT: &str = "above the grant";
     pub(crate) const GRANTED_LOW: &str = "granted";
-    pub(crate) const USE_UNKNOWN: &str = "Use is not observed: gpuaas writes to git and does not see the cluster.";
+    pub(crate) const USE_UNKNOWN: &str =
+        "Use is not observed: gpuaas writes to git and does not see the cluster.";
     pub(crate) const USE_UNKNOWN_LOW: &str = "use is not observed";
     pub(crate) const GIVEN: &str = "given or in use";
     pub(crate) fn bar_of_team(unit: &str) -> String {
@@ -568,7 +569,8 @@ mod server {
         if let (1, Some((longest, _))) = (leases.len(), leases.first_key_value()) {
             return format!("At most {}.", days(*longest));
         }
-        let each: Vec<_> = leases.iter().map(|(n, names)| format!("{} for {}", days(*n), join(names))).collect();
+        let each: Vec<_> =
+            leases.iter().map(|(n, names)| format!("{} for {}", days(*n), join(names))).collect();
         if each.is_empty() { String::new() } else { format!("At most {}.", each.join("; ")) }
     }
     pub(crate) const MAY_NOT_ASK: &str = "You may not ask for this team";
@@ -737,6 +739,10 @@ mod server {
     }
     pub(crate) const FITS: &str = "fits";
     pub(crate) const SHORT: &str = "does not fit";
+    /// A name with its key: "Atlas vision (vision)".
+    pub(crate) fn called(display: &str, key: &str) -> String {
+        if display == key { key.to_owned() } else { format!("{display} ({key})") }
+    }
     pub(crate) fn asked_for(team: &str, by: &str) -> String {
         format!("{team} · {by}")
     }

@@ -98,3 +98,11 @@ pub(crate) fn back_link(href: impl Into<String>, text: impl Into<String>) -> Any
     view! { <a class="a inline-flex items-center gap-1.5 text-[0.9375rem]" href=href.into()>{text.into()} {icon(Icon::Arrow)}</a> }
         .into_any()
 }
+
+/// A name for people with the key below it; only one of them where they are the same.
+pub(crate) fn two(display: impl Into<String>, key: impl Into<String>) -> AnyView {
+    let (display, key) = (display.into(), key.into());
+    let key = (key != display)
+        .then(|| view! { <span class="quiet block text-[0.8125rem] font-normal"><code>{key}</code></span> });
+    view! { <span class="font-medium">{display}</span> {key} }.into_any()
+}

@@ -239,8 +239,8 @@ fn problem_summary(form: Form<'_>, problem: &Problem) -> AnyView {
     let shortfalls: Vec<_> =
         problem.shortfalls.iter().map(|s| view! { <li>{t::stop(&t::shortfall(s))}</li> }).collect();
     // The detail of a refusal with reasons is all of them in a row; they stand below, one a line.
-    let detail = (fields.is_empty() && shortfalls.is_empty())
-        .then(|| view! { <p>{t::sentence(&problem.detail)}</p> });
+    let detail =
+        (fields.is_empty() && shortfalls.is_empty()).then(|| view! { <p>{t::sentence(&problem.detail)}</p> });
     view! {
         <div class="tone tone-bad mb-5 rounded-lg px-4 py-3" role="alert" tabindex="-1" autofocus=true>
             <p class="flex items-center gap-2 font-semibold">{icon(Icon::Warn)} {problem.title.clone()}</p>

@@ -21,7 +21,7 @@ pub(crate) use icon::{Icon, icon};
 pub(crate) use {
     badge::{Tone, badge, enforcement_badge, grant_badge, kind_mark, registration_badge, request_badge},
     bar::{Bar, Segment, bar, granted_bar, line_bar, promised_bar, quota_bar, slim_bar},
-    block::{Level, alert, back_link, empty, facts, head, link_button, panel, section},
+    block::{Level, alert, back_link, empty, facts, head, link_button, panel, section, two},
     form::{Choice, Form, Input, button, input, once, post_form, select, summary, textarea},
     table::{cell, encode, num, pager, table},
     time::{day, moment},

@@ -1,6 +1,6 @@
 //! What pages read, answered by the use-cases.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use app::{App, Ctx};
 use async_trait::async_trait;
@@ -12,7 +12,7 @@ use domain::{
     authz::{Action, Verdict, authorize},
     fleet::{Cluster, Node, Offering, Pool},
     id::{GrantId, RequestId},
-    name::{ClusterName, TeamName},
+    name::{ClusterName, DisplayName, TeamName},
     people::{Actor, Member, Team},
     request::RequestState,
 };
@@ -23,6 +23,9 @@ use super::problem::{Answer, Refusal};
 
 /// Rows of a list on a page.
 const ROWS: u32 = 50;
+
+/// Rows of a list that is read to its end.
+const MANY: u32 = 200;
 
 /// The use-cases, for one request.
 pub(crate) struct AppBackend {
@@ -62,6 +65,22 @@ impl Backend for AppBackend {
 
     async fn team(&self, actor: &Actor, team: &TeamName) -> Read<Team> {
         self.app.find_team(&ctx(actor), team).await.map_err(|error| self.problem(error))
+    }
+
+    async fn team_names(&self, actor: &Actor) -> Read<BTreeMap<TeamName, DisplayName>> {
+        let mut names = BTreeMap::new();
+        let mut part = Part::default();
+        loop {
+            let after = paging(&part).map_err(|refusal| self.problem(refusal))?.after;
+            let paging = Paging { after, limit: MANY };
+            let page = self.app.list_teams(&ctx(actor), None, &paging).await;
+            let page = page.map_err(|error| self.problem(error))?;
+            names.extend(page.items.into_iter().map(|team| (team.name, team.display)));
+            part.cursor = page.next;
+            if part.cursor.is_none() {
+                return Ok(names);
+            }
+        }
     }
 
     async fn inbox_count(&self, actor: &Actor) -> Read<u32> {
