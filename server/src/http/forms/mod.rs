@@ -73,8 +73,12 @@ impl FromRequest<Web> for Posted {
 /// wish under an old key is refused.
 fn once(path: &str, key: Option<String>, values: &BTreeMap<String, String>) -> Answer<Once> {
     let key = key.filter(|key| !key.is_empty());
-    if key.as_ref().is_some_and(|key| key.len() > KEY_MAX || !key.bytes().all(|b| b.is_ascii_alphanumeric())) {
-        return Err(Refusal::invalid("key", format!("must be at most {KEY_MAX} letters and digits; load the page again")));
+    if key.as_ref().is_some_and(|key| key.len() > KEY_MAX || !key.bytes().all(|b| b.is_ascii_alphanumeric()))
+    {
+        return Err(Refusal::invalid(
+            "key",
+            format!("must be at most {KEY_MAX} letters and digits; load the page again"),
+        ));
     }
     let entered = form_urlencoded::Serializer::new(String::new()).extend_pairs(values).finish();
     Ok(Once { key, fingerprint: fingerprint("POST", path, entered.as_bytes()) })
@@ -87,7 +91,8 @@ fn of_page(mut refusal: Refusal) -> Refusal {
         let problem = &mut refusal.problem;
         problem.title = "This form was sent before".to_owned();
         problem.detail =
-            "What was sent then is done. Look at the values below; send them if this is something new.".to_owned();
+            "What was sent then is done. Look at the values below; send them if this is something new."
+                .to_owned();
         problem.fields.clear();
     }
     refusal
