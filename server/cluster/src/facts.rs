@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use domain::charge::{Init, charged};
 use domain::fleet::Node;
 use domain::name::ClusterName;
+use domain::quantity::Quantity;
 use domain::resource::ResourceName;
 use k8s_openapi::api::core::v1::{Container, Node as KubeNode, Pod};
 
-use crate::index::Index;
+use crate::index::{Index, whole};
 
 /// Nodes, use and limits of one cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,7 +90,9 @@ impl NodeState {
                 .into_iter()
                 .flatten()
                 .filter_map(|(name, amount)| {
-                    Some((ResourceName::new(name.clone()).ok()?, amount.0.parse().ok()?))
+                    // A part of a device is none.
+                    let amount = amount.0.parse::<Quantity>().ok()?.to_u32()?;
+                    Some((ResourceName::new(name.clone()).ok()?, amount))
                 })
                 .collect(),
             ready: ready && !cordoned,
@@ -139,7 +142,7 @@ fn asked(container: &Container) -> impl Iterator<Item = (ResourceName, u32)> {
     let list = resources.and_then(|resources| resources.requests.as_ref().or(resources.limits.as_ref()));
     list.into_iter()
         .flatten()
-        .filter_map(|(name, amount)| Some((ResourceName::new(name.clone()).ok()?, amount.0.parse().ok()?)))
+        .filter_map(|(name, amount)| Some((ResourceName::new(name.clone()).ok()?, whole(&amount.0))))
 }
 
 /// Puts the picture together.
@@ -192,10 +195,12 @@ pub(crate) fn facts(index: &Index, cluster: &ClusterName) -> ClusterFacts {
             DeviceUse { node, namespace, resource, amount, tenant }
         })
         .collect();
+    let mut device_classes: Vec<_> = index.device_classes.keys().cloned().collect();
+    device_classes.sort();
     ClusterFacts {
         nodes,
         namespaces,
-        device_classes: index.device_classes.iter().cloned().collect(),
+        device_classes,
         devices,
     }
 }

@@ -82,7 +82,8 @@ pub(crate) struct Index {
     quotas: HashMap<Key, Quota>,
     pub(crate) nodes: HashMap<String, NodeState>,
     pub(crate) pods: HashMap<(String, String), PodState>,
-    pub(crate) device_classes: BTreeSet<String>,
+    /// Names only.
+    pub(crate) device_classes: HashMap<String, ()>,
     /// Names of the current list of each source, until it is complete.
     listing: HashMap<String, BTreeSet<Key>>,
     /// Objects that we delete ourselves.
@@ -472,7 +473,7 @@ fn same_amounts(one: &BTreeMap<String, String>, other: &BTreeMap<String, String>
 }
 
 /// The amount in whole units, rounded up; an amount that cannot be read is none.
-fn whole(text: &str) -> u32 {
+pub(crate) fn whole(text: &str) -> u32 {
     let amount = text.parse::<Quantity>().ok().and_then(Quantity::ceil).unwrap_or_default();
     u32::try_from(amount.max(0)).unwrap_or(u32::MAX)
 }

@@ -1,6 +1,8 @@
 //! The streams of the API server that keep the index up to date.
 
+use std::collections::HashMap;
 use std::fmt::Debug;
+use std::hash::Hash;
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -19,7 +21,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::facts::{NodeState, PodState};
-use crate::index::Change;
+use crate::index::Index;
 use crate::member::Shared;
 
 /// Kinds of which only the metadata is read. Namespaces and quotas have sources of their own.
@@ -101,21 +103,21 @@ pub(crate) fn start(
         to.change(|index| index.namespace(map(event, |object| object.metadata)));
     })));
     let classes = metadata(client, "resource.k8s.io", "v1", "DeviceClass", "deviceclasses");
-    let to = shared.clone();
+    let mut sink = mirror(shared.clone(), class_entry, |index| &mut index.device_classes);
     add(Box::pin(follow(classes, all.clone(), news.clone(), move |event| {
-        device_class(&to, map(event, |object| object.metadata));
+        sink(map(event, |object| object.metadata));
     })));
     let to = shared.clone();
     add(Box::pin(follow(Api::<ResourceQuota>::all(client.clone()), ours, news.clone(), move |event| {
         to.change(|index| index.quota(event));
         to.quotas_moved();
     })));
-    let to = shared.clone();
-    add(Box::pin(follow(Api::<Node>::all(client.clone()), all, news.clone(), move |event| node(&to, event))));
+    let sink = mirror(shared.clone(), node_entry, |index| &mut index.nodes);
+    add(Box::pin(follow(Api::<Node>::all(client.clone()), all, news.clone(), sink)));
     // Pods that ended hold nothing: the API server tells of their end as of a deletion.
     let running = watcher::Config::default().fields("status.phase!=Succeeded,status.phase!=Failed");
-    let to = shared.clone();
-    add(Box::pin(follow(Api::<Pod>::all(client.clone()), running, news, move |event| pod(&to, event))));
+    let sink = mirror(shared.clone(), pod_entry, |index| &mut index.pods);
+    add(Box::pin(follow(Api::<Pod>::all(client.clone()), running, news, sink)));
     (count, receiver)
 }
 
@@ -142,7 +144,7 @@ async fn follow<K>(
     api: Api<K>,
     config: watcher::Config,
     news: mpsc::Sender<Progress>,
-    sink: impl Fn(Event<K>) + Send,
+    mut sink: impl FnMut(Event<K>) + Send,
 ) where
     K: Resource + Clone + DeserializeOwned + Debug + Send + 'static,
 {
@@ -180,61 +182,75 @@ fn map<A, B>(event: Event<A>, change: impl Fn(A) -> B) -> Event<B> {
     }
 }
 
-fn device_class(shared: &Shared, event: Event<ObjectMeta>) {
-    let name = |meta: ObjectMeta| meta.name.unwrap_or_default();
-    shared.change(|index| {
+/// A map that one source keeps. A list that begins anew is collected beside what is known and takes its place when it
+/// is complete: nobody may see a cluster without nodes because a watch broke off.
+struct Mirror<K, V> {
+    listing: HashMap<K, V>,
+}
+
+impl<K: Eq + Hash, V: PartialEq> Mirror<K, V> {
+    fn new() -> Self {
+        Self { listing: HashMap::new() }
+    }
+
+    /// Takes one event; an object without value is one that is not kept. True when the map may have changed.
+    fn take(&mut self, known: &mut HashMap<K, V>, event: Event<(K, Option<V>)>) -> bool {
         match event {
-            Event::Apply(meta) | Event::InitApply(meta) => {
-                index.device_classes.insert(name(meta));
+            Event::Apply((key, Some(new))) => {
+                if known.get(&key) == Some(&new) {
+                    return false;
+                }
+                known.insert(key, new);
+                true
             }
-            Event::Delete(meta) => {
-                index.device_classes.remove(&name(meta));
+            Event::Apply((key, None)) | Event::Delete((key, _)) => known.remove(&key).is_some(),
+            Event::Init => {
+                // A list that broke off is not continued.
+                self.listing.clear();
+                false
             }
-            Event::Init => index.device_classes.clear(),
-            Event::InitDone => {}
+            Event::InitApply((key, new)) => {
+                if let Some(new) = new {
+                    self.listing.insert(key, new);
+                }
+                false
+            }
+            Event::InitDone => {
+                *known = std::mem::take(&mut self.listing);
+                true
+            }
         }
-        Change::default()
-    });
-    shared.facts_moved();
-}
-
-fn node(shared: &Shared, event: Event<Node>) {
-    let moved = shared.update(|index| match event {
-        Event::Apply(node) | Event::InitApply(node) => {
-            let new = NodeState::of(&node);
-            let name = node.metadata.name.unwrap_or_default();
-            // A kubelet reports every few seconds, mostly the same.
-            index.nodes.insert(name, new.clone()) != Some(new)
-        }
-        Event::Delete(node) => index.nodes.remove(&node.metadata.name.unwrap_or_default()).is_some(),
-        Event::Init => {
-            index.nodes.clear();
-            false
-        }
-        Event::InitDone => true,
-    });
-    if moved {
-        shared.facts_moved();
     }
 }
 
-fn pod(shared: &Shared, event: Event<Pod>) {
-    let key = |pod: &Pod| {
-        (pod.metadata.namespace.clone().unwrap_or_default(), pod.metadata.name.clone().unwrap_or_default())
-    };
-    let moved = shared.update(|index| match event {
-        Event::Apply(pod) | Event::InitApply(pod) => match PodState::of(&pod) {
-            Some(new) => index.pods.insert(key(&pod), new.clone()) != Some(new),
-            None => index.pods.remove(&key(&pod)).is_some(),
-        },
-        Event::Delete(pod) => index.pods.remove(&key(&pod)).is_some(),
-        Event::Init => {
-            index.pods.clear();
-            false
+fn class_entry(meta: ObjectMeta) -> (String, Option<()>) {
+    (meta.name.unwrap_or_default(), Some(()))
+}
+
+fn node_entry(node: Node) -> (String, Option<NodeState>) {
+    let state = NodeState::of(&node);
+    (node.metadata.name.unwrap_or_default(), Some(state))
+}
+
+fn pod_entry(pod: Pod) -> ((String, String), Option<PodState>) {
+    let state = PodState::of(&pod);
+    ((pod.metadata.namespace.unwrap_or_default(), pod.metadata.name.unwrap_or_default()), state)
+}
+
+/// Feeds a map of the index and rings when it changed. A kubelet reports every few seconds, mostly the same.
+fn mirror<O, K: Eq + Hash, V: PartialEq>(
+    shared: Shared,
+    entry: fn(O) -> (K, Option<V>),
+    of: fn(&mut Index) -> &mut HashMap<K, V>,
+) -> impl FnMut(Event<O>) {
+    let mut mirror = Mirror::new();
+    move |event| {
+        let event = map(event, entry);
+        if shared.update(|index| mirror.take(of(index), event)) {
+            shared.facts_moved();
         }
-        Event::InitDone => true,
-    });
-    if moved {
-        shared.facts_moved();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -32,6 +32,20 @@ fn case_02_pods_are_charged_as_the_api_server_does() {
     assert_eq!(pod(&json!({"containers": [{"name": "c"}]}), "Running"), None);
 }
 
+#[test]
+fn amounts_are_read_as_the_api_server_writes_them() {
+    let hca = ResourceName::new("rdma/hca").unwrap();
+    let container = json!({"name": "c", "resources": {"limits": {"rdma/hca": "1k"}}});
+    let state = pod(&json!({"nodeName": "a", "containers": [container]}), "Running").unwrap();
+    assert_eq!(state.devices, BTreeMap::from([(hca.clone(), 1000)]));
+    let node: KubeNode = serde_json::from_value(json!({
+        "metadata": {"name": "a"}, "status": {"allocatable": {"rdma/hca": "1k", "nvidia.com/gpu": "8e0"}},
+    }))
+    .unwrap();
+    let gpu = ResourceName::new("nvidia.com/gpu").unwrap();
+    assert_eq!(NodeState::of(&node).allocatable, BTreeMap::from([(gpu, 8), (hca, 1000)]));
+}
+
 fn index() -> Index {
     let mut index = Index::default();
     let node = |ready: &str, cordoned: bool| -> KubeNode {
