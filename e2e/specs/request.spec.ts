@@ -1,5 +1,6 @@
 // The way of a request, from the catalogue to git and back.
 import { fill, line, reloadUntil } from '../support/steps';
+import type { Locator } from '@playwright/test';
 import { expect, test } from '../support/test';
 
 const OFFERING = 'A100 2g.20gb';
@@ -114,6 +115,62 @@ test('what is wrong with a form stands at the field, and what was entered stays'
   await expect(alert).toContainText('90 are allowed');
   await expect(member.getByLabel('What for')).toHaveValue('A lease beyond the rule');
   await expect(member.getByRole('radio', { name: 'H100' })).toBeChecked();
+  const until = member.getByLabel('Last day (UTC)');
+  await expect(until).toHaveAttribute('aria-invalid', 'true');
+  await expect(until).toHaveAccessibleDescription(/90 are allowed/);
+});
+
+test('a double click makes one request', async ({ as }) => {
+  const member = await as('member');
+  const purpose = 'Clicked twice in a hurry';
+  await member.goto('/teams/vision/requests/new');
+  await fill(member, { offering: 'A100 2g.20gb', nodes: 1, perNode: 1, purpose });
+  await member.getByRole('button', { name: 'Send the request' }).dblclick();
+  await member.waitForURL(/\/requests\/[0-9A-Z]{26}$/);
+  const request = member.url();
+  await member.goto('/teams/vision/requests');
+  await expect(member.getByRole('main').getByRole('row').filter({ hasText: purpose })).toHaveCount(1);
+  await member.goto(request);
+  await member.getByRole('button', { name: 'Withdraw the request' }).click();
+  await expect(member.getByRole('status')).toContainText('is withdrawn');
+});
+
+test('on a narrow screen the answer stands above the button, on a wide one beside the fields', async ({ as }) => {
+  const member = await as('member');
+  const place = async () => {
+    await member.goto('/teams/vision/requests/new');
+    const box = async (locator: Locator) => (await locator.boundingBox())!;
+    return {
+      answer: await box(member.getByRole('complementary')),
+      why: await box(member.getByLabel('What for')),
+      send: await box(member.getByRole('button', { name: 'Send the request' })),
+    };
+  };
+  await member.setViewportSize({ width: 390, height: 844 });
+  const narrow = await place();
+  expect(narrow.answer.y).toBeGreaterThan(narrow.why.y + narrow.why.height);
+  expect(narrow.answer.y + narrow.answer.height).toBeLessThanOrEqual(narrow.send.y);
+  await member.setViewportSize({ width: 1280, height: 844 });
+  const wide = await place();
+  expect(wide.answer.x).toBeGreaterThan(wide.why.x + wide.why.width);
+  expect(wide.answer.y).toBeLessThan(wide.why.y);
+});
+
+test('nobody observes a cluster that is written to git, and no page pretends to', async ({ as }) => {
+  const member = await as('member');
+  await member.goto('/');
+  await expect(member.getByRole('main')).toContainText('use is not observed');
+  await expect(member.getByRole('main')).not.toContainText('in use');
+  await member.goto('/teams/vision');
+  await expect(member.getByRole('main')).toContainText('Use is not observed');
+  await expect(member.getByRole('main')).not.toContainText('free to use');
+  const admin = await as('admin');
+  await admin.goto('/admin');
+  await expect(admin.getByRole('main')).toContainText('their use is not observed');
+  await expect(admin.getByRole('main')).not.toContainText('granted, not used');
+  await admin.goto('/admin/fleet');
+  await expect(admin.getByRole('main')).toContainText('written to git');
+  await expect(admin.getByRole('main')).not.toContainText('in use');
 });
 
 test('up to the amount of the rule nobody has to decide', async ({ as }) => {
