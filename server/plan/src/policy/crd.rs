@@ -47,35 +47,45 @@ fn spec() -> Value {
     json!({
         "type": "object",
         // Server-side apply drops an empty object; without default the second apply of `spec: {}` would be refused.
-        // The rule below is tried on it as it stands.
+        // The rules below are tried on it as it stands.
         "default": {"networks": [], "resources": []},
         "properties": {
             "poolLabel": described(
                 text(QUALIFIED, QUALIFIED_MAX), "Node label whose value is the pool of a node.", json!(labels::POOL)),
             "resources": described(
-                map_by_name(&resource()), "Device resources that pods may ask for.", json!([])),
+                list(&resource(), RESOURCES_MAX), "Device resources that pods may ask for.", json!([])),
             "networks": described(
-                map_by_name(&network()), "Networks of this namespace that pods may attach.", json!([])),
+                list(&network(), RESOURCES_MAX), "Networks of this namespace that pods may attach.", json!([])),
             "priorityClasses": described(
-                set(&text(DNS_SUBDOMAIN, 253), CLASSES_MAX), "Priority classes that pods may have.", json!([])),
+                list(&text(DNS_SUBDOMAIN, 253), CLASSES_MAX), "Priority classes that pods may have.", json!([])),
             "runtimeClasses": described(
-                set(&text(DNS_SUBDOMAIN, 253), CLASSES_MAX), "Runtime classes that pods may have.", json!([])),
+                list(&text(DNS_SUBDOMAIN, 253), CLASSES_MAX), "Runtime classes that pods may have.", json!([])),
             "deviceClasses": described(
-                set(&text(DNS_SUBDOMAIN, 253), CLASSES_MAX), "Device classes of resource claims.", json!([])),
+                list(&text(DNS_SUBDOMAIN, 253), CLASSES_MAX), "Device classes of resource claims.", json!([])),
             "schedulers": described(
                 schedulers(), "Schedulers that pods may name.", json!(["default-scheduler"])),
             "capabilities": described(
-                set(&capability(), SCHEDULERS_MAX),
+                list(&capability(), SCHEDULERS_MAX),
                 "Capabilities that containers may add beyond the Pod Security baseline.", json!([])),
             "tolerations": described(
-                json!({"type": "array", "maxItems": CLASSES_MAX, "x-kubernetes-list-type": "atomic", "items": toleration()}),
+                list(&toleration(), CLASSES_MAX),
                 "Tolerations that pods and claims may have beyond those that come with asking for a resource.",
                 json!([])),
         },
-        "x-kubernetes-validations": [{
-            "rule": "self.networks.all(n, !has(n.resource) || self.resources.exists(r, r.name == n.resource))",
-            "message": "the resource of a network must be in resources",
-        }],
+        "x-kubernetes-validations": [
+            {
+                "rule": "self.networks.all(n, !has(n.resource) || self.resources.exists(r, r.name == n.resource))",
+                "message": "the resource of a network must be in resources",
+            },
+            {
+                "rule": "self.resources.all(r, self.resources.exists_one(other, other.name == r.name))",
+                "message": "each name may be in resources once; remove the others",
+            },
+            {
+                "rule": "self.networks.all(n, self.networks.exists_one(other, other.name == n.name))",
+                "message": "each name may be in networks once; remove the others",
+            },
+        ],
     })
 }
 
@@ -98,7 +108,7 @@ fn network() -> Value {
 }
 
 fn schedulers() -> Value {
-    let mut schedulers = set(&text(DNS_SUBDOMAIN, 253), SCHEDULERS_MAX);
+    let mut schedulers = list(&text(DNS_SUBDOMAIN, 253), SCHEDULERS_MAX);
     schedulers["minItems"] = json!(1);
     schedulers
 }
@@ -127,15 +137,10 @@ fn text(pattern: &str, max: usize) -> Value {
     json!({"type": "string", "pattern": pattern, "minLength": 1, "maxLength": max})
 }
 
-fn set(items: &Value, max: usize) -> Value {
-    json!({"type": "array", "maxItems": max, "x-kubernetes-list-type": "set", "items": items})
-}
-
-fn map_by_name(items: &Value) -> Value {
-    json!({
-        "type": "array", "maxItems": RESOURCES_MAX, "items": items,
-        "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
-    })
+/// A list of one writer: with types `set` and `map` an entry of another writer would stay through a forced apply of
+/// ours, and open what nobody granted.
+fn list(items: &Value, max: usize) -> Value {
+    json!({"type": "array", "maxItems": max, "x-kubernetes-list-type": "atomic", "items": items})
 }
 
 /// The schema with its description and the value that the API server fills in where there is none.
