@@ -20,7 +20,7 @@ macro_rules! corpus {
     ($($name:literal),* $(,)?) => { [$(($name, include_str!(concat!("tenant_policy/", $name, ".yaml")))),*] };
 }
 
-const CORPUS: [(&str, &str); 17] = corpus![
+const CORPUS: [(&str, &str); 18] = corpus![
     "rule-01-resources",
     "rule-02-pools",
     "rule-03-amounts",
@@ -36,18 +36,20 @@ const CORPUS: [(&str, &str); 17] = corpus![
     "rule-13-side-doors",
     "rule-14-baseline",
     "rule-15-templates",
+    "rule-16-services",
     "guards",
     "kind",
 ];
 
 /// Kinds of the corpus that gpuaas itself does not write.
-const OTHER_KINDS: [(&str, &str); 7] = [
+const OTHER_KINDS: [(&str, &str); 8] = [
     ("CronJob", "cronjobs"),
     ("DaemonSet", "daemonsets"),
     ("Deployment", "deployments"),
     ("PriorityClass", "priorityclasses"),
     ("Role", "roles"),
     ("RuntimeClass", "runtimeclasses"),
+    ("Service", "services"),
     ("StatefulSet", "statefulsets"),
 ];
 

@@ -10,6 +10,7 @@ mod crd;
 mod guards;
 mod pods;
 pub mod probe;
+mod services;
 mod side_doors;
 mod templates;
 pub mod tenant;
@@ -186,8 +187,14 @@ fn static_metadata(name: &str) -> Value {
 }
 
 fn policies() -> Vec<Policy> {
-    let mut policies =
-        vec![pods::policy(), side_doors::policy(), claims::policy(), baseline::policy(), templates::policy()];
+    let mut policies = vec![
+        pods::policy(),
+        side_doors::policy(),
+        claims::policy(),
+        baseline::policy(),
+        services::policy(),
+        templates::policy(),
+    ];
     policies.extend(guards::policies());
     policies
 }

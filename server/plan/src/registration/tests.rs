@@ -105,7 +105,7 @@ fn every_policy_has_one_binding() {
     };
     let policies = of("ValidatingAdmissionPolicy", "/metadata/name");
     assert_eq!(policies, of("ValidatingAdmissionPolicyBinding", "/spec/policyName"));
-    assert_eq!(policies.len(), 8);
+    assert_eq!(policies.len(), 9);
 }
 
 #[test]
