@@ -24,7 +24,7 @@
 //! 6. **Probes** by an identity that can only ask. Both walls must refuse with their own words.
 //! 7. **Role bindings**, and only now what the plan no longer has is removed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -256,6 +256,7 @@ impl Member {
     async fn guard(&self, parts: &Parts<'_>) -> Result<u32, EnforceError> {
         let namespace = self.send(parts.namespace, None).await?;
         let quota = self.send(parts.quota, Some(&parts.hard)).await?;
+        let dropped = self.drop_foreign_limits(parts, quota.as_ref()).await?;
         let new = namespace.as_ref().is_some_and(|applied| applied.created);
         let filler = quota.as_ref().filter(|applied| applied.created && new);
         let filled = self.covered(parts, filler).await?;
@@ -264,7 +265,30 @@ impl Member {
         }
         let policy = self.send(parts.policy, None).await?;
         let sent = [&namespace, &quota, &policy].into_iter().flatten().count();
-        Ok(u32::try_from(sent).unwrap_or(u32::MAX).saturating_add(filled))
+        Ok(u32::try_from(sent).unwrap_or(u32::MAX).saturating_add(dropped).saturating_add(filled))
+    }
+
+    /// Takes out of the quota what others wrote beside our limits. While it is there the quota is not as planned, so a
+    /// quota that was not sent has none.
+    async fn drop_foreign_limits(
+        &self,
+        parts: &Parts<'_>,
+        quota: Option<&Applied>,
+    ) -> Result<u32, EnforceError> {
+        let foreign: BTreeSet<_> = quota
+            .into_iter()
+            .flat_map(|applied| &applied.limits)
+            .filter(|name| !parts.hard.contains_key(*name))
+            .cloned()
+            .collect();
+        if foreign.is_empty() {
+            return Ok(0);
+        }
+        let key = parts.quota.key();
+        tracing::warn!(%key, ?foreign, "limits of others are taken out of the quota");
+        let applied = self.emitter.drop_limits(&key, &foreign).await?;
+        self.shared.update(|index| index.applied(&key, applied.seen));
+        Ok(1)
     }
 
     fn is_same(&self, manifest: &Manifest) -> bool {

@@ -197,12 +197,7 @@ pub(crate) fn facts(index: &Index, cluster: &ClusterName) -> ClusterFacts {
         .collect();
     let mut device_classes: Vec<_> = index.device_classes.keys().cloned().collect();
     device_classes.sort();
-    ClusterFacts {
-        nodes,
-        namespaces,
-        device_classes,
-        devices,
-    }
+    ClusterFacts { nodes, namespaces, device_classes, devices }
 }
 
 #[cfg(test)]

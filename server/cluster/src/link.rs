@@ -1,5 +1,6 @@
 //! One identity at one API server: requests with bounded concurrency, retries and a deadline.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use kube::core::Status;
 use plan::labels;
 use plan::manifest::{Key, Manifest};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
@@ -45,6 +46,8 @@ pub struct Applied {
     pub uid: String,
     /// Whether it was not there before.
     pub created: bool,
+    /// Keys of `spec.hard` as it is now; empty for all but quotas.
+    pub(crate) limits: BTreeSet<String>,
     /// What the answer says about the object.
     pub(crate) seen: Seen,
 }
@@ -83,6 +86,22 @@ struct Reply {
 #[derive(Deserialize)]
 struct Named {
     metadata: ObjectMeta,
+    #[serde(default)]
+    spec: Value,
+}
+
+impl Named {
+    fn applied(self, created: bool) -> Applied {
+        let seen = Seen::of(&self.metadata);
+        let limits = self.spec.get("hard").and_then(Value::as_object);
+        Applied {
+            resource_version: seen.version.clone(),
+            uid: seen.uid.clone(),
+            created,
+            limits: limits.into_iter().flat_map(|hard| hard.keys().cloned()).collect(),
+            seen,
+        }
+    }
 }
 
 impl Link {
@@ -180,13 +199,24 @@ impl Link {
             });
         }
         let named: Named = reply.expect(&call)?.read(&call)?;
-        let seen = Seen::of(&named.metadata);
-        Ok(Applied {
-            resource_version: seen.version.clone(),
-            uid: seen.uid.clone(),
-            created: reply.status == 201,
-            seen,
-        })
+        Ok(named.applied(reply.status == 201))
+    }
+
+    /// Takes limits out of the spec of a quota. An apply, forced or not, leaves keys of other writers in a map.
+    pub(crate) async fn drop_limits(
+        &self,
+        key: &Key,
+        names: &BTreeSet<String>,
+    ) -> Result<Applied, ClusterError> {
+        let hard: Map<_, _> = names.iter().map(|name| (name.clone(), Value::Null)).collect();
+        let call = Call {
+            method: Method::PATCH,
+            target: format!("{}?fieldManager={}", path::of(key)?, labels::MANAGER),
+            content_type: "application/merge-patch+json",
+            body: json!({"spec": {"hard": hard}}).to_string().into_bytes(),
+        };
+        let named: Named = self.call(&call).await?.expect(&call)?.read(&call)?;
+        Ok(named.applied(false))
     }
 
     /// Reads one object; none where it is not there, or its kind is not.

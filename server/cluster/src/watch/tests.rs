@@ -16,12 +16,8 @@ fn a_list_that_begins_anew_hides_nothing_until_it_is_complete() {
     assert_eq!(known, first);
 
     // The second list breaks off, the third does not know `b` any more.
-    for event in [
-        Event::Init,
-        Event::InitApply(entry("c", 1)),
-        Event::Init,
-        Event::InitApply(entry("a", 2)),
-    ] {
+    for event in [Event::Init, Event::InitApply(entry("c", 1)), Event::Init, Event::InitApply(entry("a", 2))]
+    {
         assert!(!mirror.take(&mut known, event));
         assert_eq!(known, first);
     }
