@@ -140,7 +140,7 @@ pub struct Pool {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ApprovalRules {
-    /// Up to this amount a fitting request approves itself; 0: never.
+    /// As long as a team holds no more than this of an offering, a fitting request approves itself; 0: never.
     pub auto_up_to: u32,
     /// Above this amount two people must approve; none: never.
     pub two_above: Option<u32>,

@@ -206,10 +206,12 @@ pub fn approvals_needed(rules: &ApprovalRules, amount: u32) -> u32 {
     if rules.two_above.is_some_and(|above| amount > above) { 2 } else { 1 }
 }
 
-/// Does the pool's rule approve it by itself?
+/// Does the pool's rule approve it by itself? `granted` is what the team holds of the offering already: the rule is
+/// about the sum, or many small requests would take the whole pool.
 #[must_use]
-pub fn approves_itself(rules: &ApprovalRules, more: u32, fits: bool) -> bool {
-    fits && more <= rules.auto_up_to && approvals_needed(rules, more) < 2 && rules.auto_up_to > 0
+pub fn approves_itself(rules: &ApprovalRules, granted: u32, more: u32, fits: bool) -> bool {
+    let after = granted.saturating_add(more);
+    fits && rules.auto_up_to > 0 && after <= rules.auto_up_to && approvals_needed(rules, more) < 2
 }
 
 /// End of a lease whose last day is `until`: the midnight after it, UTC.
@@ -342,9 +344,11 @@ mod tests {
     #[test]
     fn a_rule_approves_only_what_fits_and_is_small() {
         let rules = ApprovalRules { auto_up_to: 2, ..ApprovalRules::default() };
-        assert!(approves_itself(&rules, 2, true));
-        assert!(!approves_itself(&rules, 3, true));
-        assert!(!approves_itself(&rules, 2, false));
-        assert!(!approves_itself(&ApprovalRules::default(), 0, true));
+        assert!(approves_itself(&rules, 0, 2, true));
+        assert!(approves_itself(&rules, 1, 1, true));
+        assert!(!approves_itself(&rules, 1, 2, true), "many small ones are one large one");
+        assert!(!approves_itself(&rules, 0, 3, true));
+        assert!(!approves_itself(&rules, 0, 2, false));
+        assert!(!approves_itself(&ApprovalRules::default(), 0, 0, true));
     }
 }

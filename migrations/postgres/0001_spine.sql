@@ -211,6 +211,8 @@ CREATE TABLE namespace_usage (
     running   BIGINT NOT NULL CHECK (running >= 0),
     pending   BIGINT NOT NULL CHECK (pending >= 0),
     at        BIGINT NOT NULL,
+    -- When a pass over the namespace noted `charged`; an observer that is behind must not lower it.
+    noted_at BIGINT,
     PRIMARY KEY (cluster, namespace, resource)
 );
 

@@ -132,6 +132,44 @@ async fn a_move_from_one_team_to_another_has_two_phases_and_never_passes_the_cap
 }
 
 #[tokio::test]
+async fn what_a_lowered_team_began_to_use_a_moment_ago_is_not_promised_away() {
+    let cluster = shared().await;
+    let client = cluster.client().await.unwrap();
+    let world = World::new("fj", Some(&cluster.kubeconfig().text)).await;
+    let offering = world.offering("h100", "nvidia.com/gpu", Mode::Whole, 24).await;
+    let _kubelet = world.nodes(client.clone(), "h100", 3, "nvidia.com/gpu").await;
+    let (red, blue) = (world.team("red").await, world.team("blue").await);
+    let held = world.grant(&red, &offering, 16, false).await;
+    let more = world.grant(&blue, &offering, 8, false).await;
+    let pool = world.name("h100");
+    for name in ["a", "b"] {
+        create(&client, red.as_str(), &gpu_pod(name, Some(&pool), &json!({"nvidia.com/gpu": "8"}))).await.unwrap();
+    }
+    // At once, before any observer can have told of the pods.
+    let keep = Some(Shape { nodes: 1, per_node: 1 });
+    world
+        .app
+        .give_back(&world.lead().await, &red, held, GiveBack { keep }, None, Once::none())
+        .await
+        .unwrap();
+    // Approved or refused: either way the quota must not be raised while red's pods run.
+    let approved = world.decide(&blue, Ask::Change { grant: more, shape: Shape { nodes: 16, per_node: 1 } }).await;
+    world.reaches(&red, held, GrantState::Enforced).await;
+    let raised = wait_for("a raise", Duration::from_secs(3), || async {
+        (limits(&client, blue.as_str()).await["nvidia.com/gpu"] != "8").then_some(())
+    });
+    assert!(raised.await.is_err(), "16 are used and 8 granted of 24, and the quota was raised");
+    if approved.is_ok() {
+        for name in ["a", "b"] {
+            Api::<Pod>::namespaced(client.clone(), red.as_str()).delete(name, &DeleteParams::default()).await.unwrap();
+        }
+        world.reaches(&blue, more, GrantState::Enforced).await;
+        assert_eq!(limits(&client, blue.as_str()).await["nvidia.com/gpu"], "16");
+    }
+    world.stop().await;
+}
+
+#[tokio::test]
 async fn case_40_a_lease_that_ends_sets_the_quota_to_zero_and_deletes_nothing() {
     let cluster = shared().await;
     let client = cluster.client().await.unwrap();

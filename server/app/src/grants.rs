@@ -158,6 +158,16 @@ impl App {
                 "namespace {namespace} is not published yet; try again in a moment"
             )));
         }
+        if jobs::is_waiting(
+            &mut tx,
+            &jobs::Work::Namespace { cluster: cluster.clone(), namespace: namespace.clone() },
+        )
+        .await?
+        {
+            return Err(AppError::conflict(format!(
+                "namespace {namespace} has a change that is not committed yet; apply the next commit first"
+            )));
+        }
         jobs::confirm_lowered(self, &mut tx, &found, &view).await?;
         let detail = serde_json::json!({"cluster": cluster, "namespace": namespace});
         self.audit_by(

@@ -12,7 +12,7 @@ use domain::{
 };
 use store::{Conn, ledger::Observation};
 
-use crate::Result;
+use crate::{App, Result};
 
 /// Nodes of a cluster and what pods outside team namespaces hold on them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -39,9 +39,12 @@ impl Fleet {
         Self { nodes: facts.nodes.clone(), unmanaged }
     }
 
-    /// The nodes as they were stored last.
-    pub(crate) async fn stored(conn: &mut Conn, cluster: &ClusterName) -> Result<Self> {
-        Ok(Self::of_nodes(store::nodes::all(conn, cluster).await?))
+    /// What is known of a cluster now: from its API server while this process is connected, else as it was stored last.
+    pub(crate) async fn now(app: &App, conn: &mut Conn, cluster: &ClusterName) -> Result<Self> {
+        match app.inner.members.get(cluster) {
+            Some(member) => Ok(Self::of_facts(&member.facts())),
+            None => Ok(Self::of_nodes(store::nodes::all(conn, cluster).await?)),
+        }
     }
 }
 

@@ -27,6 +27,8 @@ use crate::config::PublicUrl;
 const IDLE_HOURS: i64 = 12;
 const WHOLE_DAYS: i64 = 7;
 const TOUCH_MINUTES: i64 = 10;
+/// A session before sign-in lives this long.
+const GUEST_MINUTES: i64 = 30;
 
 const USER: &str = "user";
 const CSRF: &str = "csrf";
@@ -79,7 +81,11 @@ impl Sessions {
             .get(SINCE)
             .and_then(serde_json::Value::as_i64)
             .and_then(Timestamp::from_timestamp_micros);
-        Ok(Row { data, user, expires: expires(since, self.app.now()) })
+        let now = self.app.now();
+        // Anybody can make sessions that nobody signs in to; they go soon.
+        let expires =
+            if user.is_some() { expires(since, now) } else { now + Duration::minutes(GUEST_MINUTES) };
+        Ok(Row { data, user, expires })
     }
 }
 

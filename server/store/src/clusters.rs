@@ -164,7 +164,7 @@ pub async fn forget_secret(conn: &mut Conn, name: &ClusterName, which: &str) -> 
 }
 
 /// Locks a cluster until the transaction ends, so that two observers replace its rows one after the other.
-pub(crate) async fn hold(conn: &mut Conn, name: &ClusterName) -> Result<()> {
+pub async fn lock(conn: &mut Conn, name: &ClusterName) -> Result<()> {
     query("UPDATE clusters SET version = version WHERE name = $1")
         .bind(name.as_str())
         .execute(&mut *conn)

@@ -14,7 +14,7 @@ use domain::{
 use sqlx::{Row, any::AnyRow};
 
 use crate::{
-    clusters::hold,
+    clusters::lock,
     cursor::Paging,
     error::Result,
     row::{
@@ -295,9 +295,20 @@ pub async fn observe(conn: &mut Conn, offering: &OfferingName, seen: &Observatio
     Ok(())
 }
 
-/// Replaces the use in all namespaces of a cluster.
+/// An observer may be this far behind a pass over a namespace.
+const FRESH: chrono::Duration = chrono::Duration::seconds(2);
+
+/// Replaces the use in all namespaces of a cluster. What [`note_used`] wrote a moment ago is not lowered: the caller's
+/// figures may be older than that.
 pub async fn set_usage(conn: &mut Conn, cluster: &ClusterName, usage: &[Usage], at: Timestamp) -> Result<()> {
-    hold(conn, cluster).await?;
+    lock(conn, cluster).await?;
+    let noted = query(
+        "SELECT namespace, resource, charged, noted_at FROM namespace_usage WHERE cluster = $1 AND noted_at > $2",
+    )
+    .bind(cluster.as_str())
+    .bind(micros(at - FRESH))
+    .fetch_all(&mut *conn)
+    .await?;
     query("DELETE FROM namespace_usage WHERE cluster = $1")
         .bind(cluster.as_str())
         .execute(&mut *conn)
@@ -318,7 +329,58 @@ pub async fn set_usage(conn: &mut Conn, cluster: &ClusterName, usage: &[Usage], 
             .bind(i64::from(usage.pending))
             .bind(micros(at)))
     })
-    .await
+    .await?;
+    for row in &noted {
+        let namespace = NamespaceName::stored(row.try_get("namespace")?);
+        keep_noted(
+            conn,
+            cluster,
+            (&namespace, &resource(row)?),
+            number(row, "charged")?,
+            row.try_get("noted_at")?,
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+/// Notes what a pass over a namespace saw in the status of its quota, where that is more than is known: limits of others
+/// are decided on it in the same transaction.
+pub async fn note_used(
+    conn: &mut Conn,
+    cluster: &ClusterName,
+    namespace: &NamespaceName,
+    used: &BTreeMap<ResourceName, u32>,
+    at: Timestamp,
+) -> Result<()> {
+    lock(conn, cluster).await?;
+    for (resource, charged) in used {
+        keep_noted(conn, cluster, (namespace, resource), *charged, micros(at)).await?;
+    }
+    Ok(())
+}
+
+async fn keep_noted(
+    conn: &mut Conn,
+    cluster: &ClusterName,
+    (namespace, resource): (&NamespaceName, &ResourceName),
+    charged: u32,
+    noted_at: i64,
+) -> Result<()> {
+    query(
+        "INSERT INTO namespace_usage (cluster, namespace, resource, charged, running, pending, at, noted_at)
+         VALUES ($1, $2, $3, $4, 0, 0, $5, $5)
+         ON CONFLICT (cluster, namespace, resource) DO UPDATE SET noted_at = excluded.noted_at, charged =
+             CASE WHEN namespace_usage.charged < excluded.charged THEN excluded.charged ELSE namespace_usage.charged END",
+    )
+    .bind(cluster.as_str())
+    .bind(namespace.as_str())
+    .bind(resource.as_str())
+    .bind(i64::from(charged))
+    .bind(noted_at)
+    .execute(&mut *conn)
+    .await?;
+    Ok(())
 }
 
 /// The use in a namespace, by resource.

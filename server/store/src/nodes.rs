@@ -6,7 +6,7 @@ use domain::{api::Page, fleet::Node, name::ClusterName, resource::ResourceName};
 use sqlx::{Row, any::AnyRow};
 
 use crate::{
-    clusters::hold,
+    clusters::lock,
     cursor::Paging,
     error::Result,
     row::{from_json, insert_many, json, query},
@@ -26,7 +26,7 @@ fn search(node: &Node) -> String {
 
 /// Makes these the nodes of the cluster. Rows that say the same are left alone.
 pub async fn replace_all(conn: &mut Conn, cluster: &ClusterName, nodes: &[Node]) -> Result<()> {
-    hold(conn, cluster).await?;
+    lock(conn, cluster).await?;
     let rows = query("SELECT name, body FROM nodes WHERE cluster = $1")
         .bind(cluster.as_str())
         .fetch_all(&mut *conn)

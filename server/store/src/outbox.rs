@@ -137,6 +137,16 @@ pub async fn retry(conn: &mut Conn, id: JobId, due_at: Timestamp, error: &str) -
     Ok(())
 }
 
+/// Is there such a job, due or not, claimed or not?
+pub async fn is_waiting(conn: &mut Conn, kind: &str, key: &str) -> Result<bool> {
+    let row = query("SELECT COUNT(*) AS n FROM outbox WHERE kind = $1 AND job_key = $2")
+        .bind(kind)
+        .bind(key)
+        .fetch_one(&mut *conn)
+        .await?;
+    Ok(number::<u64>(&row, "n")? > 0)
+}
+
 /// How many jobs there are, due or not, claimed or not.
 pub async fn waiting(conn: &mut Conn) -> Result<u64> {
     let row = query("SELECT COUNT(*) AS n FROM outbox").fetch_one(&mut *conn).await?;

@@ -49,8 +49,10 @@ impl App {
                 refuse(check_offering(&offering, &pool))?;
                 store::offerings::insert(tx, &offering).await?;
                 app.learn_resource(tx, &pool.cluster, &offering.resource).await?;
-                let fleet = observation::Fleet::stored(tx, &pool.cluster).await?;
-                observation::record(tx, &pool.cluster, &fleet, app.now()).await?;
+                // Only the new one: of the others the observer knows more, what pods of nobody's team hold above all.
+                let fleet = observation::Fleet::now(&app, tx, &pool.cluster).await?;
+                let seen = observation::observe(&pool, &offering, &fleet, app.now());
+                store::ledger::observe(tx, &offering.name, &seen).await?;
                 app.audit_by(
                     tx,
                     &by,

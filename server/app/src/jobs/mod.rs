@@ -77,6 +77,11 @@ pub(crate) async fn enqueue(app: &App, conn: &mut Conn, work: &Work) -> Result<(
     Ok(store::outbox::enqueue(conn, &job).await?)
 }
 
+/// Is this work still to be done, or being done?
+pub(crate) async fn is_waiting(conn: &mut Conn, work: &Work) -> Result<bool> {
+    Ok(store::outbox::is_waiting(conn, work.kind(), &work.key()).await?)
+}
+
 /// Puts several pieces of work into the outbox, always in the same order: two transactions that enqueue the same work
 /// in different orders would wait for each other for ever.
 async fn enqueue_all(app: &App, conn: &mut Conn, works: BTreeSet<Work>) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Makes a namespace what the ledger says: decide the move of each quota, plan, write, prove, write back.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use cluster::EnforceError;
 use domain::{
@@ -9,6 +9,7 @@ use domain::{
     grant::{Grant, GrantState, Happening, follow},
     ledger::Step,
     name::{ClusterName, NamespaceName},
+    resource::ResourceName,
 };
 use plan::Tenancy;
 use store::{Tx, ledger::Event};
@@ -28,6 +29,15 @@ const LIMIT: Duration = Duration::from_secs(90);
 /// Probes are asked again when the last answers are older than this; the regular pass comes every ten minutes.
 const PROOF_LASTS: chrono::Duration = chrono::Duration::minutes(9);
 
+/// What a pass saw in the cluster.
+#[derive(Default)]
+struct Seen {
+    answers: Vec<ProbeAnswer>,
+    /// Devices in use by the quota's own count, of the same moment as the limits. The observer's figures come later,
+    /// and a raise of others must not be decided on what was before the lowering.
+    used: BTreeMap<ResourceName, u32>,
+}
+
 /// A namespace as it is to be written in this pass.
 struct Prepared {
     cluster: Cluster,
@@ -44,7 +54,7 @@ pub(super) async fn run(
 ) -> std::result::Result<(), Hindrance> {
     let Some(prepared) = prepare(app, cluster, namespace).await? else { return Ok(()) };
     match write(app, &prepared).await {
-        Ok(answers) => Ok(settle(app, &prepared, answers).await?),
+        Ok(seen) => Ok(settle(app, &prepared, seen).await?),
         Err(hindrance) => {
             block(app, &prepared.view, &hindrance.reason).await?;
             Err(hindrance)
@@ -72,12 +82,12 @@ async fn prepare(app: &App, cluster: &ClusterName, namespace: &NamespaceName) ->
     Ok(Some(Prepared { cluster, view, lines, tenancy }))
 }
 
-async fn write(app: &App, prepared: &Prepared) -> std::result::Result<Vec<ProbeAnswer>, Hindrance> {
+async fn write(app: &App, prepared: &Prepared) -> std::result::Result<Seen, Hindrance> {
     let desired = plan::desired(&prepared.tenancy);
     match prepared.cluster.writer {
         Writer::Git => {
             publish(app, prepared, &desired).await?;
-            Ok(vec![])
+            Ok(Seen::default())
         }
         Writer::Kubernetes => enforce(app, prepared, &desired).await,
     }
@@ -87,7 +97,7 @@ async fn enforce(
     app: &App,
     prepared: &Prepared,
     desired: &plan::Desired,
-) -> std::result::Result<Vec<ProbeAnswer>, Hindrance> {
+) -> std::result::Result<Seen, Hindrance> {
     let (cluster, now) = (&prepared.cluster, app.now());
     if cluster.registration != Registration::Ready {
         return Err(Hindrance::soon(format!("cluster {} is not registered yet", cluster.name)));
@@ -98,22 +108,25 @@ async fn enforce(
     };
     let proof_is_old = prepared.view.confirmed_at.is_none_or(|at| now - at > PROOF_LASTS);
     let pass = async {
-        let done = member.enforce(desired).await?;
+        let mut done = member.enforce(desired).await?;
         // A pass that sends nothing answers with the proof that it has; once in a while the cluster is asked again.
-        if done.sent == 0 && proof_is_old { member.prove(desired).await } else { Ok(done.answers) }
+        if done.sent == 0 && proof_is_old {
+            done.answers = member.prove(desired).await?;
+        }
+        Ok(done)
     };
-    let Ok(answers) = tokio::time::timeout(LIMIT, pass).await else {
+    let Ok(done) = tokio::time::timeout(LIMIT, pass).await else {
         return Err(Hindrance::later(format!("the cluster did not finish within {} s", LIMIT.as_secs())));
     };
-    let answers = answers.map_err(|error: EnforceError| Hindrance::later(error.to_string()))?;
-    let dated = answers.into_iter().map(|a| ProbeAnswer {
+    let done = done.map_err(|error: EnforceError| Hindrance::later(error.to_string()))?;
+    let dated = done.answers.into_iter().map(|a| ProbeAnswer {
         layer: a.layer,
         asked: a.asked,
         refused: a.refused,
         text: a.text,
         at: now,
     });
-    Ok(dated.collect())
+    Ok(Seen { answers: dated.collect(), used: done.used })
 }
 
 async fn publish(app: &App, prepared: &Prepared, desired: &plan::Desired) -> Result<()> {
@@ -134,11 +147,15 @@ async fn publish(app: &App, prepared: &Prepared, desired: &plan::Desired) -> Res
 }
 
 /// Writes back what is now true.
-async fn settle(app: &App, prepared: &Prepared, answers: Vec<ProbeAnswer>) -> Result<()> {
+async fn settle(app: &App, prepared: &Prepared, seen: Seen) -> Result<()> {
     let mut tx = app.store().begin().await?;
-    let (mut current, mut lowered) = (vec![], vec![]);
     for written in &prepared.lines {
         fleet::lock_offering(&mut tx, &written.offering.name).await?;
+    }
+    let Prepared { cluster, view, .. } = prepared;
+    store::ledger::note_used(&mut tx, &cluster.name, &view.name, &seen.used, app.now()).await?;
+    let (mut current, mut lowered) = (vec![], vec![]);
+    for written in &prepared.lines {
         let line = tenancy::placed(&mut tx, &prepared.view, &written.offering.name).await?;
         // Where nobody observes the cluster, a lower limit counts only on an admin's word.
         if prepared.cluster.writer == Writer::Kubernetes && written.hard() < line.held {
@@ -158,7 +175,7 @@ async fn settle(app: &App, prepared: &Prepared, answers: Vec<ProbeAnswer>) -> Re
     let view = NamespaceView {
         enforcement,
         confirmed_at: Some(app.now()),
-        probes: answers,
+        probes: seen.answers,
         ..prepared.view.clone()
     };
     store::namespaces::set(&mut tx, &view).await?;

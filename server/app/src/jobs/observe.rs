@@ -40,6 +40,10 @@ pub(super) async fn run(app: &App, name: &ClusterName, stop: &CancellationToken)
     let started = Member::start(&identities, MemberOptions::of(name.clone())).await;
     let member = Arc::new(started.map_err(|e| AppError::internal("the cluster cannot be observed", e))?);
     app.inner.members.put(name.clone(), member.clone());
+    // What changed while nobody watched is not told as drift; a pass over each namespace finds it.
+    let mut tx = app.store().begin().await?;
+    jobs::enqueue_cluster(app, &mut tx, name).await?;
+    tx.commit().await?;
     app.inner.wake.notify_one();
     let result = follow(app, name, &member, &identities, stop).await;
     app.inner.members.remove(name);

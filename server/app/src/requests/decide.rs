@@ -145,10 +145,15 @@ impl App {
         &self,
         tx: &mut Tx,
         mut request: Request,
-        wish: Wish,
+        mut wish: Wish,
         approval: Approval,
     ) -> Result<Request> {
         let now = self.now();
+        if wish.partition && wish.existing.is_none() {
+            // Two teams must not take the same free slot.
+            store::clusters::lock(tx, &wish.cluster.name).await?;
+            wish.taken_slots = store::partitions::taken(tx, &wish.cluster.name).await?;
+        }
         let fit = answer(tx, &request.team, &wish, now).await?;
         refuse_unless_it_fits(fit.decision)?;
         if let Some(until) = wish.until.filter(|_| wish.ends_at <= now) {

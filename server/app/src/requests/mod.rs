@@ -61,29 +61,10 @@ impl App {
         ask: Ask,
         purpose: String,
     ) -> Result<RequestView> {
-        let stored = teams::lock(tx, team).await?;
+        teams::lock(tx, team).await?;
         let offering = offering_of(tx, team, &ask).await?;
         store::offerings::lock(tx, &offering).await?.ok_or_else(|| no_offering(&offering))?;
         let wish = wish(tx, team, &ask).await?;
-        if stored.retired || wish.offering.retired || wish.pool.retired {
-            return Err(AppError::conflict(format!(
-                "team {team}, offering {} or pool {} is retired; nothing new can be asked for",
-                offering, wish.pool.name
-            )));
-        }
-        if let (Some(grant), Ask::Change { .. }) = (&wish.grant, &ask)
-            && wish.shape.amount() < grant.amount()
-        {
-            return Err(AppError::invalid(
-                "ask.shape",
-                format!(
-                    "{} is less than the {} granted; a lower amount needs no approval: give back {}",
-                    wish.shape.amount(),
-                    grant.amount(),
-                    grant.amount() - wish.shape.amount()
-                ),
-            ));
-        }
         never_possible(&wish, self.now())?;
         let mut request = Request {
             id: self.id(),
@@ -110,7 +91,7 @@ impl App {
         )
         .await?;
         let fits = answer(tx, team, &wish, self.now()).await?.decision.fits();
-        if request::approves_itself(&wish.pool.rules, wish.more, fits) {
+        if request::approves_itself(&wish.pool.rules, wish.granted(team), wish.more, fits) {
             let rule =
                 Approval { by: None, display: format!("rule of pool {}", wish.pool.name), at: self.now() };
             request = self.promise(tx, request, wish, rule).await?;
@@ -311,10 +292,21 @@ fn check_text(field: &str, text: &str) -> Result<String> {
     if length > TEXT_MAX {
         return Err(AppError::invalid(field, format!("has {length} characters, {TEXT_MAX} are allowed")));
     }
-    if text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')) {
-        return Err(AppError::invalid(field, "must not hold control characters"));
+    if text.chars().any(|c| (c.is_control() && !matches!(c, '\n' | '\r' | '\t')) || turns_the_text(c)) {
+        return Err(AppError::invalid(
+            field,
+            "must not hold control characters or marks that turn the writing direction",
+        ));
+    }
+    if !text.chars().any(char::is_alphanumeric) {
+        return Err(AppError::invalid(field, "must hold at least one letter or digit"));
     }
     Ok(text.to_owned())
+}
+
+/// Marks that show a text in another order than it is read (Unicode bidirectional embeddings, overrides, isolates).
+fn turns_the_text(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }
 
 fn deed<'a>(action: &'static str, request: &'a Request, detail: serde_json::Value) -> Deed<'a> {

@@ -15,7 +15,7 @@ use domain::{
 };
 use store::Conn;
 
-use crate::{AppError, Result, fleet};
+use crate::{AppError, Result, fleet, teams};
 
 /// A wish, read against what is stored: everything that deciding it needs.
 pub(super) struct Wish {
@@ -36,6 +36,13 @@ pub(super) struct Wish {
     /// The team's partition in the cluster.
     pub existing: Option<Partition>,
     pub taken_slots: Vec<u16>,
+}
+
+impl Wish {
+    /// Devices of the offering that the team is promised now.
+    pub(super) fn granted(&self, team: &TeamName) -> u32 {
+        self.line.holdings.get(team).map_or(0, |h| h.granted)
+    }
 }
 
 /// Offering that an ask is about.
@@ -84,6 +91,15 @@ pub(super) async fn wish(conn: &mut Conn, team: &TeamName, ask: &Ask) -> Result<
         (_, None) => return Err(AppError::not_found("the grant")),
     };
     check_shape(shape, &offering, partition)?;
+    if teams::find(conn, team).await?.retired || offering.retired || pool.retired {
+        return Err(AppError::conflict(format!(
+            "team {team}, offering {name} or pool {} is retired; nothing new can be promised",
+            pool.name
+        )));
+    }
+    if let Some(grant) = &grant {
+        check_change(ask, grant)?;
+    }
     let ends_at = match (until, &grant) {
         (Some(until), _) => request::lease_end(until),
         (None, Some(grant)) => grant.ends_at,
@@ -104,6 +120,26 @@ pub(super) async fn wish(conn: &mut Conn, team: &TeamName, ask: &Ask) -> Result<
         ends_at,
         until,
     })
+}
+
+/// A change is for more, an extension for later: anything else needs no approval, or was overtaken by another.
+fn check_change(ask: &Ask, grant: &Grant) -> Result<()> {
+    match ask {
+        Ask::Change { shape, .. } if shape.amount() < grant.amount() => Err(AppError::invalid(
+            "ask.shape",
+            format!(
+                "{} is less than the {} granted; a lower amount needs no approval: give back {}",
+                shape.amount(),
+                grant.amount(),
+                grant.amount() - shape.amount()
+            ),
+        )),
+        Ask::Extend { until, .. } if request::lease_end(*until) <= grant.ends_at => Err(AppError::invalid(
+            "ask.until",
+            format!("the grant runs until {} already; choose a later day", request::last_day(grant.ends_at)),
+        )),
+        _ => Ok(()),
+    }
 }
 
 fn check_shape(shape: Shape, offering: &Offering, partition: bool) -> Result<()> {
@@ -186,7 +222,7 @@ pub(super) async fn answer(
         };
     }
     let needed = request::approvals_needed(&wish.pool.rules, wish.more);
-    let itself = request::approves_itself(&wish.pool.rules, wish.more, decision.fits());
+    let itself = request::approves_itself(&wish.pool.rules, wish.granted(team), wish.more, decision.fits());
     Ok(FitAnswer {
         frees_up: if decision.fits() { None } else { frees_up(conn, &wish.offering.name, now).await? },
         approvals_needed: if itself { 0 } else { needed },
