@@ -72,7 +72,10 @@ CREATE TABLE pools (
     cluster TEXT NOT NULL REFERENCES clusters (name),
     retired BIGINT NOT NULL CHECK (retired IN (0, 1)),
     version BIGINT NOT NULL,
-    body    TEXT NOT NULL
+    body    TEXT NOT NULL,
+    label_key   TEXT NOT NULL,
+    label_value TEXT NOT NULL,
+    UNIQUE (cluster, label_key, label_value)   -- two pools of the same nodes would promise them twice
 );
 CREATE INDEX pools_cluster ON pools (cluster);
 
@@ -224,6 +227,7 @@ CREATE TABLE outbox (
     attempts      BIGINT NOT NULL CHECK (attempts >= 0),
     last_error    TEXT,
     claimed_until BIGINT,
+    claimed_by    TEXT,                            -- who may end it
     again_at      BIGINT,                          -- asked for once more while it was claimed
     UNIQUE (kind, job_key)
 );

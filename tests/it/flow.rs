@@ -143,7 +143,9 @@ async fn what_a_lowered_team_began_to_use_a_moment_ago_is_not_promised_away() {
     let more = world.grant(&blue, &offering, 8, false).await;
     let pool = world.name("h100");
     for name in ["a", "b"] {
-        create(&client, red.as_str(), &gpu_pod(name, Some(&pool), &json!({"nvidia.com/gpu": "8"}))).await.unwrap();
+        create(&client, red.as_str(), &gpu_pod(name, Some(&pool), &json!({"nvidia.com/gpu": "8"})))
+            .await
+            .unwrap();
     }
     // At once, before any observer can have told of the pods.
     let keep = Some(Shape { nodes: 1, per_node: 1 });
@@ -153,7 +155,8 @@ async fn what_a_lowered_team_began_to_use_a_moment_ago_is_not_promised_away() {
         .await
         .unwrap();
     // Approved or refused: either way the quota must not be raised while red's pods run.
-    let approved = world.decide(&blue, Ask::Change { grant: more, shape: Shape { nodes: 16, per_node: 1 } }).await;
+    let approved =
+        world.decide(&blue, Ask::Change { grant: more, shape: Shape { nodes: 16, per_node: 1 } }).await;
     world.reaches(&red, held, GrantState::Enforced).await;
     let raised = wait_for("a raise", Duration::from_secs(3), || async {
         (limits(&client, blue.as_str()).await["nvidia.com/gpu"] != "8").then_some(())
@@ -161,7 +164,10 @@ async fn what_a_lowered_team_began_to_use_a_moment_ago_is_not_promised_away() {
     assert!(raised.await.is_err(), "16 are used and 8 granted of 24, and the quota was raised");
     if approved.is_ok() {
         for name in ["a", "b"] {
-            Api::<Pod>::namespaced(client.clone(), red.as_str()).delete(name, &DeleteParams::default()).await.unwrap();
+            Api::<Pod>::namespaced(client.clone(), red.as_str())
+                .delete(name, &DeleteParams::default())
+                .await
+                .unwrap();
         }
         world.reaches(&blue, more, GrantState::Enforced).await;
         assert_eq!(limits(&client, blue.as_str()).await["nvidia.com/gpu"], "16");

@@ -2,7 +2,10 @@
 
 use std::{
     collections::{BTreeSet, HashMap},
-    sync::Mutex,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use argon2::{Argon2, PasswordHash, PasswordHasher, PasswordVerifier, password_hash::SaltString};
@@ -18,6 +21,7 @@ use domain::{
 use futures::FutureExt as _;
 use sha2::{Digest as _, Sha256};
 use store::Paging;
+use tokio::sync::Semaphore;
 
 use crate::{App, AppError, Ctx, Once, Result, access::Deed};
 
@@ -35,38 +39,66 @@ const REMEMBERED: usize = 10_000;
 const NOBODY: &str =
     "$argon2id$v=19$m=19456,t=2,p=1$bm90LWEtcmVhbC1zYWx0$3Q9sF0xj0mMQnUwMZ9x3bFqS5n0Y0kD5eQ1uQbqv0hY";
 
-/// Failed sign-ins by login.
-#[derive(Default)]
+/// Password hashes at a time, 19 MiB each, and how many may wait for their turn.
+const HASHES: usize = 2;
+const HASHES_WAITING: usize = 64;
+
+/// Tries to sign in, by login, and the turns of hashing.
 pub(crate) struct SignIns {
-    failed: Mutex<HashMap<String, Vec<Timestamp>>>,
+    tries: Mutex<HashMap<String, Vec<Timestamp>>>,
+    turns: Semaphore,
+    waiting: AtomicUsize,
+}
+
+impl Default for SignIns {
+    fn default() -> Self {
+        Self { tries: Mutex::default(), turns: Semaphore::new(HASHES), waiting: AtomicUsize::new(0) }
+    }
 }
 
 impl SignIns {
-    fn check(&self, login: &str, now: Timestamp) -> Result<()> {
-        let mut failed = self.failed.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let Some(times) = failed.get_mut(login) else { return Ok(()) };
+    /// Counts a try before it is made, so that many at once are counted as well.
+    fn begin(&self, login: &str, now: Timestamp) -> Result<()> {
+        let mut tries = self.tries.lock().unwrap_or_else(PoisonError::into_inner);
+        if tries.len() >= REMEMBERED && !tries.contains_key(login) {
+            let oldest =
+                tries.iter().min_by_key(|(_, times)| times.last().copied()).map(|(name, _)| name.clone());
+            oldest.and_then(|name| tries.remove(&name));
+        }
+        let times = tries.entry(login.to_owned()).or_default();
         times.retain(|t| (now - *t).num_seconds() < WINDOW_S);
         match times.first() {
             Some(first) if times.len() >= TRIES => {
                 let wait = WINDOW_S - (now - *first).num_seconds();
                 Err(AppError::Throttled { retry_after_s: u64::try_from(wait.max(1)).unwrap_or(1) })
             }
-            _ => Ok(()),
+            _ => {
+                times.push(now);
+                Ok(())
+            }
         }
     }
 
-    fn record(&self, login: &str, now: Timestamp, ok: bool) {
-        let mut failed = self.failed.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if ok {
-            failed.remove(login);
-            return;
+    /// A try that succeeded takes all back.
+    fn succeeded(&self, login: &str) {
+        self.tries.lock().unwrap_or_else(PoisonError::into_inner).remove(login);
+    }
+
+    /// Runs a hash when it is its turn; refuses when too many wait.
+    async fn hash<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+        let full = self.waiting.fetch_add(1, Ordering::SeqCst) >= HASHES_WAITING;
+        let done = async {
+            if full {
+                return Err(AppError::Throttled { retry_after_s: 2 });
+            }
+            let stopped =
+                |e: Box<dyn std::error::Error + Send + Sync>| AppError::internal("hashing was stopped", e);
+            let _turn = self.turns.acquire().await.map_err(|e| stopped(e.into()))?;
+            tokio::task::spawn_blocking(work).await.map_err(|e| stopped(e.into()))
         }
-        if failed.len() >= REMEMBERED {
-            failed.retain(|_, times| times.last().is_some_and(|t| (now - *t).num_seconds() < WINDOW_S));
-        }
-        if failed.len() < REMEMBERED || failed.contains_key(login) {
-            failed.entry(login.to_owned()).or_default().push(now);
-        }
+        .await;
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        done
     }
 }
 
@@ -126,15 +158,20 @@ impl App {
     /// [`AppError::BadCredentials`], or [`AppError::Throttled`] after ten failures in a quarter of an hour.
     pub async fn sign_in(&self, login: &str, password: &str) -> Result<Actor> {
         let login = login.trim().to_lowercase();
-        self.inner.sign_ins.check(&login, self.now())?;
+        if login.chars().count() > LOGIN_MAX || password.chars().count() > PASSWORD_MAX {
+            return Err(AppError::BadCredentials);
+        }
+        self.inner.sign_ins.begin(&login, self.now())?;
         let found = store::users::by_login(&mut *self.store().read().await?, &login).await?;
         let stored = found.as_ref().map_or(NOBODY, |(_, hash)| hash).to_owned();
-        let good = verify(stored, password.to_owned()).await?;
+        let good = self.verify(stored, password.to_owned()).await?;
         let actor = match found {
             Some((user, _)) if good && !user.disabled => self.actor(user.id).await?,
             _ => None,
         };
-        self.inner.sign_ins.record(&login, self.now(), actor.is_some());
+        if actor.is_some() {
+            self.inner.sign_ins.succeeded(&login);
+        }
         actor.ok_or(AppError::BadCredentials)
     }
 
@@ -251,24 +288,24 @@ impl App {
         User { id: self.id(), login, display, platform, disabled: false, created_at: self.now() }
     }
 
+    async fn verify(&self, stored: String, password: String) -> Result<bool> {
+        let check = move || {
+            PasswordHash::new(&stored)
+                .is_ok_and(|hash| Argon2::default().verify_password(password.as_bytes(), &hash).is_ok())
+        };
+        self.inner.sign_ins.hash(check).await
+    }
+
     async fn hash(&self, password: String) -> Result<String> {
         let mut salt = [0; 16];
         self.inner.parts.entropy.fill(&mut salt);
-        let hashed = tokio::task::spawn_blocking(move || {
+        let hashed = self.inner.sign_ins.hash(move || {
             let salt = SaltString::encode_b64(&salt)?;
             Argon2::default().hash_password(password.as_bytes(), &salt).map(|h| h.to_string())
         });
-        let hashed = hashed.await.map_err(|e| AppError::internal("hashing was stopped", e))?;
+        let hashed: argon2::password_hash::Result<String> = hashed.await?;
         hashed.map_err(|e| AppError::internal("the password cannot be hashed", e.to_string()))
     }
-}
-
-async fn verify(stored: String, password: String) -> Result<bool> {
-    let checked = tokio::task::spawn_blocking(move || {
-        PasswordHash::new(&stored)
-            .is_ok_and(|hash| Argon2::default().verify_password(password.as_bytes(), &hash).is_ok())
-    });
-    checked.await.map_err(|e| AppError::internal("hashing was stopped", e))
 }
 
 fn digest(token: &str) -> String {
@@ -312,12 +349,26 @@ mod tests {
     fn ten_failures_close_a_login_for_a_while() {
         let tries = SignIns::default();
         for n in 0..10 {
-            assert!(tries.check("m", at(n)).is_ok());
-            tries.record("m", at(n), false);
+            assert!(tries.begin("m", at(n)).is_ok());
         }
-        assert!(matches!(tries.check("m", at(10)), Err(AppError::Throttled { retry_after_s: 890 })));
-        assert!(tries.check("other", at(10)).is_ok());
-        assert!(tries.check("m", at(901)).is_ok());
+        assert!(matches!(tries.begin("m", at(10)), Err(AppError::Throttled { retry_after_s: 890 })));
+        assert!(tries.begin("other", at(10)).is_ok());
+        assert!(tries.begin("m", at(901)).is_ok());
+        tries.succeeded("m");
+        assert!((0..10).all(|n| tries.begin("m", at(902 + n)).is_ok()));
+    }
+
+    #[test]
+    fn a_full_memory_forgets_the_oldest_and_still_counts() {
+        let tries = SignIns::default();
+        for n in 0..REMEMBERED {
+            tries.begin(&format!("login-{n}"), at(0)).unwrap();
+        }
+        for n in 0..10 {
+            assert!(tries.begin("m", at(1 + n)).is_ok());
+        }
+        assert!(tries.begin("m", at(20)).is_err());
+        assert!(tries.tries.lock().unwrap().len() <= REMEMBERED);
     }
 
     #[test]

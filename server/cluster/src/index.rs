@@ -376,7 +376,10 @@ impl Index {
         {
             return Err("the watch is behind".to_owned());
         }
-        for (name, limit) in spec {
+        // Limits of people's resources first: the text is for people.
+        let (resources, others): (Vec<_>, Vec<_>) =
+            spec.iter().partition(|(name, _)| name.starts_with("requests."));
+        for (name, limit) in resources.into_iter().chain(others) {
             match quota.hard.get(name) {
                 Some(hard) if !same_amount(hard, limit) => {
                     return Err(format!("{name} is at {hard}, not {limit}"));

@@ -75,7 +75,7 @@ macro_rules! claim {
                  ORDER BY due_at, id LIMIT $3 ",
             $lock,
             ")
-             UPDATE outbox SET claimed_until = $2, attempts = attempts + 1,
+             UPDATE outbox SET claimed_until = $2, claimed_by = $4, attempts = attempts + 1,
                  again_at = CASE WHEN again_at <= $1 THEN NULL ELSE again_at END
              WHERE id IN (SELECT id FROM free)
              RETURNING id, kind, job_key, due_at, attempts, last_error"
@@ -84,8 +84,14 @@ macro_rules! claim {
 }
 
 /// Takes up to `limit` jobs that are due, the longest due first, and keeps others from them until `lease_until`.
-/// A claim whose lease is over counts as lost, and its job can be claimed again.
-pub async fn claim(conn: &mut Conn, now: Timestamp, lease_until: Timestamp, limit: u32) -> Result<Vec<Job>> {
+/// A claim whose lease is over counts as lost, and its job can be claimed again; `by` is who may renew or end it.
+pub async fn claim(
+    conn: &mut Conn,
+    now: Timestamp,
+    lease_until: Timestamp,
+    limit: u32,
+    by: &str,
+) -> Result<Vec<Job>> {
     // SQLite has one writer at a time. On Postgres a worker passes over rows that others are claiming or asking
     // for at this moment: it neither waits for them nor can the two wait for each other.
     let sql = match conn.backend_name() {
@@ -96,6 +102,7 @@ pub async fn claim(conn: &mut Conn, now: Timestamp, lease_until: Timestamp, limi
         .bind(micros(now))
         .bind(micros(lease_until))
         .bind(i64::from(limit))
+        .bind(by)
         .fetch_all(&mut *conn)
         .await?;
     let mut jobs = rows.iter().map(job).collect::<Result<Vec<_>>>()?;
@@ -103,38 +110,55 @@ pub async fn claim(conn: &mut Conn, now: Timestamp, lease_until: Timestamp, limi
     Ok(jobs)
 }
 
-/// The job is done: it goes, or waits again where it was asked for meanwhile.
-pub async fn done(conn: &mut Conn, id: JobId) -> Result<()> {
-    let gone = query("DELETE FROM outbox WHERE id = $1 AND again_at IS NULL")
+/// Keeps a claim until `lease_until`; false when it is another's by now.
+pub async fn renew(conn: &mut Conn, id: JobId, by: &str, lease_until: Timestamp) -> Result<bool> {
+    let kept = query("UPDATE outbox SET claimed_until = $1 WHERE id = $2 AND claimed_by = $3")
+        .bind(micros(lease_until))
         .bind(id.to_string())
+        .bind(by)
         .execute(&mut *conn)
         .await?;
-    if gone.rows_affected() == 0 {
-        query(
-            "UPDATE outbox SET due_at = again_at, again_at = NULL, claimed_until = NULL, attempts = 0,
-                 last_error = NULL
-             WHERE id = $1 AND again_at IS NOT NULL",
-        )
-        .bind(id.to_string())
-        .execute(&mut *conn)
-        .await?;
-    }
-    Ok(())
+    Ok(kept.rows_affected() > 0)
 }
 
-/// The job failed: it waits until `due_at`, or less where it was asked for meanwhile.
-pub async fn retry(conn: &mut Conn, id: JobId, due_at: Timestamp, error: &str) -> Result<()> {
-    query(
+/// The job is done: it goes, or waits again where it was asked for meanwhile. False, and nothing happens, when the
+/// claim is another's by now.
+pub async fn done(conn: &mut Conn, id: JobId, by: &str) -> Result<bool> {
+    let gone = query("DELETE FROM outbox WHERE id = $1 AND claimed_by = $2 AND again_at IS NULL")
+        .bind(id.to_string())
+        .bind(by)
+        .execute(&mut *conn)
+        .await?;
+    if gone.rows_affected() > 0 {
+        return Ok(true);
+    }
+    let again = query(
+        "UPDATE outbox SET due_at = again_at, again_at = NULL, claimed_until = NULL, claimed_by = NULL,
+             attempts = 0, last_error = NULL
+         WHERE id = $1 AND claimed_by = $2 AND again_at IS NOT NULL",
+    )
+    .bind(id.to_string())
+    .bind(by)
+    .execute(&mut *conn)
+    .await?;
+    Ok(again.rows_affected() > 0)
+}
+
+/// The job failed: it waits until `due_at`, or less where it was asked for meanwhile. False, and nothing happens, when
+/// the claim is another's by now.
+pub async fn retry(conn: &mut Conn, id: JobId, by: &str, due_at: Timestamp, error: &str) -> Result<bool> {
+    let kept = query(
         "UPDATE outbox SET due_at = CASE WHEN again_at < $1 THEN again_at ELSE $1 END, again_at = NULL,
-             claimed_until = NULL, last_error = $2
-         WHERE id = $3",
+             claimed_until = NULL, claimed_by = NULL, last_error = $2
+         WHERE id = $3 AND claimed_by = $4",
     )
     .bind(micros(due_at))
     .bind(error)
     .bind(id.to_string())
+    .bind(by)
     .execute(&mut *conn)
     .await?;
-    Ok(())
+    Ok(kept.rows_affected() > 0)
 }
 
 /// Is there such a job, due or not, claimed or not?

@@ -11,17 +11,19 @@ use crate::{
 /// Adds a pool.
 ///
 /// # Errors
-/// [`crate::StoreError::Taken`] when the name exists.
+/// [`crate::StoreError::Taken`] when the name exists, or another pool of the cluster is picked by the same label.
 pub async fn insert(conn: &mut Conn, pool: &Pool) -> Result<()> {
     let done = query(
-        "INSERT INTO pools (name, cluster, retired, version, body) VALUES ($1, $2, $3, $4, $5)
-         ON CONFLICT DO NOTHING",
+        "INSERT INTO pools (name, cluster, retired, version, body, label_key, label_value)
+         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
     )
     .bind(pool.name.as_str())
     .bind(pool.cluster.as_str())
     .bind(flag(pool.retired))
     .bind(pool.version)
     .bind(body(pool)?)
+    .bind(pool.label_key.as_str())
+    .bind(pool.label_value.as_str())
     .execute(&mut *conn)
     .await?;
     inserted("pool", &pool.name, &done)
@@ -42,7 +44,7 @@ pub async fn list(conn: &mut Conn) -> Result<Vec<Pool>> {
     rows.iter().map(entity).collect()
 }
 
-/// Writes a changed pool; `pool.version` is the version that was read. The cluster never changes. Returns the pool
+/// Writes a changed pool; `pool.version` is the version that was read. Cluster and label never change. Returns the pool
 /// at its next version.
 ///
 /// # Errors

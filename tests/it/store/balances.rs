@@ -20,6 +20,7 @@ use super::support::{
 on_both!(
     lines_of_offerings,
     use_belongs_to_the_pool_of_its_namespace,
+    what_a_pass_noted_is_not_lowered_by_a_late_observer,
     a_balance_never_falls_below_zero,
     events_move_balances,
     use_of_a_cluster_is_replaced,
@@ -101,6 +102,29 @@ async fn use_belongs_to_the_pool_of_its_namespace(db: Db) {
     assert_eq!(line.holdings, [(team_name("vision"), h100)].into());
     let lines = ledger::lines(&mut tx).await.unwrap();
     assert_eq!(lines[0].1.holdings, [(team_name("vision"), a100)].into());
+}
+
+async fn what_a_pass_noted_is_not_lowered_by_a_late_observer(db: Db) {
+    let db = db.with_fleet().await;
+    let (main, gpu) = (main_cluster(), ResourceName::new(GPU).unwrap());
+    let charged = async |tx: &mut ::store::Tx| {
+        let rows = ledger::usage(tx, &main, &namespace("vision")).await.unwrap();
+        rows.iter().find(|row| row.resource == gpu).map(|row| row.charged)
+    };
+    let mut tx = db.begin().await.unwrap();
+    clusters::lock(&mut tx, &main).await.unwrap();
+    ledger::note_used(&mut tx, &main, &namespace("vision"), &[(gpu.clone(), 16)].into(), at(10))
+        .await
+        .unwrap();
+    assert_eq!(charged(&mut tx).await, Some(16));
+    let mut old = usage("vision", GPU, 0);
+    old.charged = 0;
+    ledger::set_usage(&mut tx, &main, &[old.clone()], at(11)).await.unwrap();
+    assert_eq!(charged(&mut tx).await, Some(16), "figures of before the pass");
+    ledger::set_usage(&mut tx, &main, &[], at(11)).await.unwrap();
+    assert_eq!(charged(&mut tx).await, Some(16), "the pod was not seen at all yet");
+    ledger::set_usage(&mut tx, &main, &[old], at(13)).await.unwrap();
+    assert_eq!(charged(&mut tx).await, Some(0), "the observer has caught up");
 }
 
 async fn a_balance_never_falls_below_zero(db: Db) {

@@ -15,10 +15,13 @@ on_both!(
     jobs_wait_until_they_are_due,
     a_lost_claim_comes_back_after_its_lease,
     what_is_asked_for_during_a_claim_is_done_once_more,
+    a_lost_claim_ends_nothing,
     a_failed_job_waits,
     two_workers_never_get_the_same_job,
     workers_and_askers_do_not_wait_for_each_other,
 );
+
+const ME: &str = "worker-1";
 
 fn job(n: u64, key: &str, due: i64) -> Job {
     Job {
@@ -34,7 +37,7 @@ fn job(n: u64, key: &str, due: i64) -> Job {
 /// What a worker gets at this second, with a lease of a minute.
 async fn claim(db: &Store, now: i64, limit: u32) -> Vec<Job> {
     let mut tx = db.begin().await.unwrap();
-    let jobs = outbox::claim(&mut tx, at(now), at(now + 60), limit).await.unwrap();
+    let jobs = outbox::claim(&mut tx, at(now), at(now + 60), limit, ME).await.unwrap();
     tx.commit().await.unwrap();
     jobs
 }
@@ -47,7 +50,7 @@ async fn enqueue(db: &Store, job: &Job) {
 
 async fn done(db: &Store, id: JobId) {
     let mut tx = db.begin().await.unwrap();
-    outbox::done(&mut tx, id).await.unwrap();
+    outbox::done(&mut tx, id, ME).await.unwrap();
     tx.commit().await.unwrap();
 }
 
@@ -95,9 +98,27 @@ async fn a_lost_claim_comes_back_after_its_lease(db: Db) {
     // A claim that was never committed is none.
     enqueue(&db, &job(2, "language", 0)).await;
     let mut tx = db.begin().await.unwrap();
-    assert_eq!(outbox::claim(&mut tx, at(100), at(160), 10).await.unwrap().len(), 1);
+    assert_eq!(outbox::claim(&mut tx, at(100), at(160), 10, ME).await.unwrap().len(), 1);
     drop(tx);
     assert_eq!(claim(&db, 100, 10).await[0].attempts, 1);
+}
+
+async fn a_lost_claim_ends_nothing(db: Db) {
+    enqueue(&db, &job(1, "vision", 0)).await;
+    assert_eq!(claim(&db, 0, 10).await.len(), 1);
+    let mut tx = db.begin().await.unwrap();
+    assert!(outbox::renew(&mut tx, id(1), ME, at(90)).await.unwrap());
+    assert!(
+        outbox::claim(&mut tx, at(89), at(99), 10, "worker-2").await.unwrap().is_empty(),
+        "it was renewed"
+    );
+    assert_eq!(outbox::claim(&mut tx, at(90), at(150), 10, "worker-2").await.unwrap().len(), 1);
+    assert!(!outbox::renew(&mut tx, id(1), ME, at(200)).await.unwrap());
+    assert!(!outbox::done(&mut tx, id(1), ME).await.unwrap());
+    assert!(!outbox::retry(&mut tx, id(1), ME, at(95), "late").await.unwrap());
+    assert!(outbox::is_waiting(&mut tx, "apply", "vision").await.unwrap());
+    assert!(outbox::done(&mut tx, id(1), "worker-2").await.unwrap());
+    assert!(!outbox::is_waiting(&mut tx, "apply", "vision").await.unwrap());
 }
 
 async fn what_is_asked_for_during_a_claim_is_done_once_more(db: Db) {
@@ -139,7 +160,7 @@ async fn a_failed_job_waits(db: Db) {
     enqueue(&db, &job(1, "vision", 0)).await;
     claim(&db, 0, 10).await;
     let mut tx = db.begin().await.unwrap();
-    outbox::retry(&mut tx, id(1), at(30), "503 from the API server").await.unwrap();
+    outbox::retry(&mut tx, id(1), ME, at(30), "503 from the API server").await.unwrap();
     tx.commit().await.unwrap();
     assert!(claim(&db, 29, 10).await.is_empty());
     let again = claim(&db, 30, 10).await;
@@ -147,7 +168,7 @@ async fn a_failed_job_waits(db: Db) {
     // Somebody wants it sooner than the pause says.
     enqueue(&db, &job(2, "vision", 40)).await;
     let mut tx = db.begin().await.unwrap();
-    outbox::retry(&mut tx, id(1), at(300), "503 again").await.unwrap();
+    outbox::retry(&mut tx, id(1), ME, at(300), "503 again").await.unwrap();
     tx.commit().await.unwrap();
     assert_eq!(claim(&db, 40, 10).await.len(), 1);
     done(&db, id(1)).await;

@@ -131,7 +131,18 @@ async fn no_team_of_that_namespace(conn: &mut Conn, pool: &PoolName) -> Result<(
 
 /// The tenant policy of a namespace names one label key for all its resources, so the pools of a cluster share it.
 fn one_label_key(pools: &[Pool], new: &Pool) -> Result<()> {
-    match pools.iter().find(|p| p.cluster == new.cluster && p.label_key != new.label_key) {
+    let mut same_cluster = pools.iter().filter(|p| p.cluster == new.cluster);
+    if let Some(other) = same_cluster.clone().find(|p| p.label_value == new.label_value && p.name != new.name)
+    {
+        return Err(AppError::invalid(
+            "label_value",
+            format!(
+                "`{}` picks the nodes of pool {} already; a node belongs to one pool",
+                new.label_value, other.name
+            ),
+        ));
+    }
+    match same_cluster.find(|p| p.label_key != new.label_key) {
         Some(other) => Err(AppError::invalid(
             "label_key",
             format!(

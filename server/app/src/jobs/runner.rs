@@ -14,8 +14,10 @@ use tokio_util::sync::CancellationToken;
 use super::{Work, enqueue_cluster, hindrance::Hindrance, leases, namespace, observe, register};
 use crate::{App, Result};
 
-/// A job's claim runs out after this time; longer than any deadline inside a job, so that two never overlap.
-const LEASE: chrono::Duration = chrono::Duration::seconds(120);
+/// A job's claim runs out after this time, so that the jobs of a process that died are taken over soon.
+const LEASE: chrono::Duration = chrono::Duration::seconds(6);
+/// A process that lives keeps its claims this often.
+const RENEW: Duration = Duration::from_secs(2);
 /// Leases are looked at, and observers started, this often.
 const TICK: Duration = Duration::from_secs(1);
 /// All namespaces are gone over this often, whatever happened.
@@ -67,18 +69,19 @@ impl Runner {
 
 async fn outbox(app: &App, options: RunnerOptions, stop: &CancellationToken) {
     let slots = Arc::new(Semaphore::new(options.workers));
+    let me: Arc<str> = app.secret(8).into();
     let mut running = JoinSet::new();
     while !stop.is_cancelled() {
         let free = u32::try_from(slots.available_permits()).unwrap_or(u32::MAX);
-        let jobs = if free == 0 { Ok(vec![]) } else { claim(app, free).await };
+        let jobs = if free == 0 { Ok(vec![]) } else { claim(app, free, &me).await };
         let found = match jobs {
             Ok(jobs) => {
                 let found = !jobs.is_empty();
                 for job in jobs {
                     let Ok(permit) = slots.clone().acquire_owned().await else { break };
-                    let app = app.clone();
+                    let (app, me) = (app.clone(), me.clone());
                     running.spawn(async move {
-                        perform(&app, job).await;
+                        perform(&app, job, &me).await;
                         drop(permit);
                         app.inner.wake.notify_one();
                     });
@@ -102,38 +105,79 @@ async fn outbox(app: &App, options: RunnerOptions, stop: &CancellationToken) {
     while running.join_next().await.is_some() {}
 }
 
-async fn claim(app: &App, limit: u32) -> Result<Vec<Job>> {
+async fn claim(app: &App, limit: u32, me: &str) -> Result<Vec<Job>> {
     let (now, mut tx) = (app.now(), app.store().begin().await?);
-    let jobs = store::outbox::claim(&mut tx, now, now + LEASE, limit).await?;
+    let jobs = store::outbox::claim(&mut tx, now, now + LEASE, limit, me).await?;
     tx.commit().await?;
     Ok(jobs)
 }
 
-async fn perform(app: &App, job: Job) {
-    let done = match Work::parse(&job) {
+/// Does a job for as long as its claim is ours. Once it is not, the job is dropped where it stands: whoever has the
+/// claim now starts from zero.
+async fn perform(app: &App, job: Job, me: &str) {
+    let done = tokio::select! {
+        done = work(app, &job) => done,
+        () = until_lost(app, &job, me) => {
+            tracing::warn!(job.kind = %job.kind, job.key = %job.key, "the claim of a job was lost; another process goes on");
+            return;
+        }
+    };
+    if let Err(hindrance) = &done {
+        tracing::info!(job.kind = %job.kind, job.key = %job.key, attempts = job.attempts, reason = %hindrance.reason, "a job is tried again");
+    }
+    if let Err(error) = finish(app, &job, me, done).await {
+        tracing::warn!(job.id = %job.id, error = ?error, "the end of a job could not be stored; it runs again when its claim is over");
+    }
+}
+
+async fn work(app: &App, job: &Job) -> std::result::Result<(), Hindrance> {
+    match Work::parse(job) {
         Some(Work::Register { cluster }) => register::run(app, &cluster).await,
         Some(Work::Namespace { cluster, namespace }) => namespace::run(app, &cluster, &namespace).await,
         None => {
             tracing::error!(job.kind = %job.kind, job.key = %job.key, "a job of an unknown kind is dropped");
             Ok(())
         }
-    };
-    if let Err(hindrance) = &done {
-        tracing::info!(job.kind = %job.kind, job.key = %job.key, attempts = job.attempts, reason = %hindrance.reason, "a job is tried again");
-    }
-    if let Err(error) = finish(app, &job, done).await {
-        tracing::warn!(job.id = %job.id, error = ?error, "the end of a job could not be stored; it runs again when its claim is over");
     }
 }
 
-async fn finish(app: &App, job: &Job, done: std::result::Result<(), Hindrance>) -> Result<()> {
+/// Keeps the claim; returns when it is another's, or could not be kept before it ran out.
+async fn until_lost(app: &App, job: &Job, me: &str) {
+    let mut ends = app.now() + LEASE;
+    loop {
+        tokio::time::sleep(RENEW).await;
+        let until = app.now() + LEASE;
+        match renew(app, job, me, until).await {
+            Ok(true) => ends = until,
+            Ok(false) => return,
+            Err(error) => {
+                tracing::warn!(job.id = %job.id, error = ?error, "the claim of a job could not be kept");
+            }
+        }
+        if app.now() >= ends {
+            return;
+        }
+    }
+}
+
+async fn renew(app: &App, job: &Job, me: &str, until: domain::Timestamp) -> Result<bool> {
     let mut tx = app.store().begin().await?;
-    match done {
-        Ok(()) => store::outbox::done(&mut tx, job.id).await?,
+    let kept = store::outbox::renew(&mut tx, job.id, me, until).await?;
+    tx.commit().await?;
+    Ok(kept)
+}
+
+async fn finish(app: &App, job: &Job, me: &str, done: std::result::Result<(), Hindrance>) -> Result<()> {
+    let mut tx = app.store().begin().await?;
+    let ours = match done {
+        Ok(()) => store::outbox::done(&mut tx, job.id, me).await?,
         Err(hindrance) => {
             let due = app.now() + hindrance.pause(job.attempts);
-            store::outbox::retry(&mut tx, job.id, due, &hindrance.reason).await?;
+            store::outbox::retry(&mut tx, job.id, me, due, &hindrance.reason).await?
         }
+    };
+    if !ours {
+        tracing::warn!(job.id = %job.id, "a job ended after its claim was lost; another process has it");
     }
     Ok(tx.commit().await?)
 }
