@@ -74,8 +74,8 @@ CREATE TABLE pools (
     retired BIGINT NOT NULL CHECK (retired IN (0, 1)),
     version BIGINT NOT NULL,
     body    TEXT NOT NULL,
-    label_key   TEXT NOT NULL,
-    label_value TEXT NOT NULL,
+    label_key   TEXT COLLATE "C" NOT NULL,
+    label_value TEXT COLLATE "C" NOT NULL,
     UNIQUE (cluster, label_key, label_value)   -- two pools of the same nodes would promise them twice
 );
 CREATE INDEX pools_cluster ON pools (cluster);

@@ -106,13 +106,13 @@ async fn use_belongs_to_the_pool_of_its_namespace(db: Db) {
 
 async fn what_a_pass_noted_is_not_lowered_by_a_late_observer(db: Db) {
     let db = db.with_fleet().await;
-    let (main, gpu) = (main_cluster(), ResourceName::new(GPU).unwrap());
+    let (main, gpu) = (main_cluster(), domain::resource::ResourceName::new(GPU).unwrap());
     let charged = async |tx: &mut ::store::Tx| {
         let rows = ledger::usage(tx, &main, &namespace("vision")).await.unwrap();
         rows.iter().find(|row| row.resource == gpu).map(|row| row.charged)
     };
     let mut tx = db.begin().await.unwrap();
-    clusters::lock(&mut tx, &main).await.unwrap();
+    ::store::clusters::lock(&mut tx, &main).await.unwrap();
     ledger::note_used(&mut tx, &main, &namespace("vision"), &[(gpu.clone(), 16)].into(), at(10))
         .await
         .unwrap();

@@ -115,7 +115,7 @@ async fn hundreds_of_nodes(db: Db) {
 async fn pool_rows(db: Db) {
     let mut tx = db.begin().await.unwrap();
     assert_refused(pools::insert(&mut tx, &pool("h100")).await);
-    let twin = Pool { label_value: "h100".to_owned(), ..pool("twin") };
+    let twin = domain::fleet::Pool { label_value: "h100".to_owned(), ..pool("twin") };
     assert!(pools::insert(&mut tx, &twin).await.is_err(), "the same nodes would be promised twice");
     drop(tx);
     let mut tx = db.begin().await.unwrap();

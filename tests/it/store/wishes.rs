@@ -73,13 +73,13 @@ async fn request_lists(db: Db) {
     let paging = Paging::default();
     let waiting = Some(RequestState::Submitted);
     assert_eq!(ids(requests::of_team(&mut tx, &vision, None, &paging).await.unwrap()), [4, 3, 1].map(id));
-    assert_eq!(ids(requests::of_team(&mut tx, &vision, waiting, &paging).await.unwrap()), [4, 1].map(id));
+    assert_eq!(ids(requests::of_team(&mut tx, &vision, waiting, &paging).await.unwrap()), [1, 4].map(id));
     let h100 = offering_name("h100");
     for (state, team, offering, want) in [
         (None, None, None, vec![4, 3, 2, 1]),
-        (waiting, None, None, vec![4, 2, 1]),
+        (waiting, None, None, vec![1, 2, 4]),
         (None, None, Some(&h100), vec![4, 2, 1]),
-        (waiting, Some(&vision), Some(&h100), vec![4, 1]),
+        (waiting, Some(&vision), Some(&h100), vec![1, 4]),
         (Some(RequestState::Withdrawn), None, None, vec![]),
     ] {
         let found = ids(requests::all(&mut tx, state, team, offering, &paging).await.unwrap());
