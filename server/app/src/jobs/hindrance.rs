@@ -18,6 +18,10 @@ impl Hindrance {
     pub(super) fn later(reason: String) -> Self {
         Self { reason, patient: true }
     }
+    /// Is it worth a line in the log?
+    pub(super) fn is_news(&self) -> bool {
+        self.patient
+    }
     pub(super) fn pause(&self, attempts: u32) -> chrono::Duration {
         let millis = if self.patient { 500_i64 << attempts.min(5) } else { 250 };
         chrono::Duration::milliseconds(millis)

@@ -122,8 +122,15 @@ async fn perform(app: &App, job: Job, me: &str) {
             return;
         }
     };
-    if let Err(hindrance) = &done {
-        tracing::info!(job.kind = %job.kind, job.key = %job.key, attempts = job.attempts, reason = %hindrance.reason, "a job is tried again");
+    match &done {
+        // Tried four times a second until it is there; one line each would bury all others.
+        Err(hindrance) if !hindrance.is_news() => {
+            tracing::debug!(job.kind = %job.kind, job.key = %job.key, reason = %hindrance.reason, "a job waits");
+        }
+        Err(hindrance) => {
+            tracing::info!(job.kind = %job.kind, job.key = %job.key, attempts = job.attempts, reason = %hindrance.reason, "a job is tried again");
+        }
+        Ok(()) => {}
     }
     if let Err(error) = finish(app, &job, me, done).await {
         tracing::warn!(job.id = %job.id, error = ?error, "the end of a job could not be stored; it runs again when its claim is over");
