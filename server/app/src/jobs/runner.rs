@@ -15,9 +15,9 @@ use super::{Work, enqueue_cluster, hindrance::Hindrance, leases, namespace, obse
 use crate::{App, Result};
 
 /// A job's claim runs out after this time, so that the jobs of a process that died are taken over soon.
-const LEASE: chrono::Duration = chrono::Duration::seconds(6);
+const LEASE: chrono::Duration = chrono::Duration::seconds(5);
 /// A process that lives keeps its claims this often.
-const RENEW: Duration = Duration::from_secs(2);
+const RENEW: Duration = Duration::from_secs(1);
 /// Leases are looked at, and observers started, this often.
 const TICK: Duration = Duration::from_secs(1);
 /// All namespaces are gone over this often, whatever happened.
