@@ -1,6 +1,10 @@
 //! Follows the nodes, pods and quotas of a registered cluster and keeps the ledger's observations.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use cluster::{
     ClusterFacts, Drift, Link, LinkOptions, Member, MemberOptions,
@@ -19,6 +23,8 @@ use crate::{App, AppError, Result, access::Deed, fleet, jobs, observation};
 
 /// Looked at even if nothing seems to change: a new offering has no observation yet.
 const AT_LEAST: Duration = Duration::from_secs(5);
+/// Longer than a pass's note of use stands against an observer (`store::ledger::set_usage`).
+const AGAIN: Duration = Duration::from_secs(3);
 /// Tokens are renewed this long before they end.
 const RENEW: chrono::Duration = chrono::Duration::days(30);
 
@@ -58,6 +64,8 @@ async fn follow(
     stop: &CancellationToken,
 ) -> Result<()> {
     let mut last: Option<ClusterFacts> = None;
+    // What passes noted is not lowered for a while, so a change is recorded a second time when that while is over.
+    let mut again_from: Option<Instant> = None;
     loop {
         let replaced = app.inner.members.get(name).is_none_or(|m| !Arc::ptr_eq(&m, member));
         if stop.is_cancelled() || replaced {
@@ -69,7 +77,9 @@ async fn follow(
         }
         let facts = member.facts();
         let changed = last.as_ref() != Some(&facts);
-        record(app, name, &facts, changed).await?;
+        let again = again_from.is_some_and(|from| Instant::now() >= from);
+        record(app, name, &facts, changed || again).await?;
+        again_from = if changed { Some(Instant::now() + AGAIN) } else { again_from.filter(|_| !again) };
         last = Some(facts);
         tokio::select! {
             () = stop.cancelled() => {}
