@@ -129,6 +129,15 @@ impl App {
         display: &str,
         password: &str,
     ) -> Result<Actor> {
+        let used_up = || {
+            AppError::not_found(
+                "this first-start link (it is valid once, for 24 hours; restart gpuaas to get a new one)",
+            )
+        };
+        // Nobody makes us hash once the first account is there.
+        if store::users::count(&mut *self.store().read().await?).await? > 0 {
+            return Err(used_up());
+        }
         let (login, display) = check_account(login, display, password)?;
         let hash = self.hash(password.to_owned()).await?;
         let user = self.user(login, display, [PlatformRole::Admin].into());
@@ -136,9 +145,7 @@ impl App {
         if store::users::count(&mut tx).await? > 0
             || !store::setup::take(&mut tx, &digest(token), self.now()).await?
         {
-            return Err(AppError::not_found(
-                "this first-start link (it is valid once, for 24 hours; restart gpuaas to get a new one)",
-            ));
+            return Err(used_up());
         }
         store::users::insert(&mut tx, &user, &hash).await?;
         let deed = Deed {

@@ -100,16 +100,7 @@ impl App {
         let saved = match outcome {
             Outcome::Unchanged => found,
             Outcome::Close(state) => {
-                let closed = Request { state, denial: reason, decided_at: Some(self.now()), ..found };
-                let saved = store::requests::update(&mut tx, &closed).await?;
-                let action = if state == RequestState::Denied { "request.deny" } else { "request.withdraw" };
-                self.audit_by(
-                    &mut tx,
-                    ctx,
-                    deed(action, &saved, serde_json::json!({"reason": saved.denial})),
-                )
-                .await?;
-                saved
+                self.close(&mut tx, ctx, Request { state, denial: reason, ..found }).await?
             }
             Outcome::AwaitSecond => {
                 if let Some(wish) = &wish {
@@ -138,6 +129,13 @@ impl App {
         tx.commit().await?;
         self.inner.wake.notify_one();
         Ok(view)
+    }
+
+    async fn close(&self, tx: &mut Tx, ctx: &Ctx, closed: Request) -> Result<Request> {
+        let saved = store::requests::update(tx, &Request { decided_at: Some(self.now()), ..closed }).await?;
+        let action = if saved.state == RequestState::Denied { "request.deny" } else { "request.withdraw" };
+        self.audit_by(tx, ctx, deed(action, &saved, serde_json::json!({"reason": saved.denial}))).await?;
+        Ok(saved)
     }
 
     /// Makes the promise: ledger, grant, partition, namespace, outbox. Team and offering are locked.
